@@ -1,0 +1,34 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Augmentation makes a new picture of a decoded one, drawing from r. It must
+// not write to what it was given. Implementations are in data/augment.
+type Augmentation interface {
+	Augment(p Picture, r *rand.Rand) (Picture, error)
+}
+
+// Augment applies augs in turn to the picture of each example, on up to
+// workers goroutines, and leaves it as 8-bit pixels. All draws are keyed by
+// seed and the example's origin. Other inputs pass as they are.
+func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
+	return Map(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
+		p, ok := e.Input.(Picture)
+		if !ok {
+			return e, nil
+		}
+		r := e.Rand(seed)
+		for _, a := range augs {
+			var err error
+			if p, err = a.Augment(p, r); err != nil {
+				return Example{}, fmt.Errorf("data: augmenting record %d with %T: %w", e.Origin.Index, a, err)
+			}
+		}
+		e.Input = p.RGB()
+		return e, nil
+	})
+}

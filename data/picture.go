@@ -1,0 +1,200 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/gif" // image.Decode knows the formats that are imported
+	_ "image/jpeg"
+	_ "image/png"
+)
+
+// MaxPixels is the largest picture that is decoded, width times height.
+const MaxPixels = 1 << 27
+
+// Picture is a picture in the cheapest form that its place in the pipeline
+// allows. Just one of Encoded, Image and Pix is set. Copies share memory:
+// nothing may write to it.
+type Picture struct {
+	Encoded []byte      // as the source holds it: JPEG, PNG or GIF
+	Image   image.Image // decoded, in the planes of the decoder
+
+	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
+	Width, Height int     // of Pix, in pixels
+}
+
+// Size implements [Value].
+func (p Picture) Size() int {
+	switch m := p.Image.(type) {
+	case nil:
+		return len(p.Encoded) + len(p.Pix)
+	case *image.YCbCr:
+		return len(m.Y) + len(m.Cb) + len(m.Cr)
+	case *image.Gray:
+		return len(m.Pix)
+	default:
+		return 4 * m.Bounds().Dx() * m.Bounds().Dy()
+	}
+}
+
+// Decode returns p decoded. It fails on what is no picture, is damaged, or
+// has more than [MaxPixels]; a header alone costs no memory.
+func (p Picture) Decode() (Picture, error) {
+	if p.Encoded == nil {
+		return p, nil
+	}
+	if len(p.Encoded) == 0 {
+		return Picture{}, errors.New("data: the picture is empty")
+	}
+	c, format, err := image.DecodeConfig(bytes.NewReader(p.Encoded))
+	if err != nil {
+		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF that can be decoded (it begins with %.16q): %w", p.Encoded, err)
+	}
+	if c.Width <= 0 || c.Height <= 0 || c.Width > MaxPixels/c.Height {
+		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, want at least one and at most %d", c.Width, c.Height, MaxPixels)
+	}
+	m, _, err := image.Decode(bytes.NewReader(p.Encoded))
+	if err != nil {
+		return Picture{}, fmt.Errorf("data: decoding %s: %w", format, err)
+	}
+	return Picture{Image: m}, nil
+}
+
+// Bounds returns width and height in pixels of a decoded picture.
+func (p Picture) Bounds() (width, height int) {
+	if p.Image != nil {
+		b := p.Image.Bounds()
+		return b.Dx(), b.Dy()
+	}
+	return p.Width, p.Height
+}
+
+// NRGBA returns the pixels of a decoded picture as an image of their own
+// memory, without transparency: gray and CMYK become RGB, as does what lies
+// under transparent pixels.
+func (p Picture) NRGBA() *image.NRGBA {
+	w, h := p.Bounds()
+	out := image.NewNRGBA(image.Rect(0, 0, w, h))
+	p.each(func(i int, r, g, b uint8) {
+		q := out.Pix[4*i : 4*i+4 : 4*i+4]
+		q[0], q[1], q[2], q[3] = r, g, b, 0xff
+	})
+	return out
+}
+
+// RGB returns a decoded picture with its pixels in Pix.
+func (p Picture) RGB() Picture {
+	if p.Pix != nil {
+		return p
+	}
+	w, h := p.Bounds()
+	pix := make([]uint8, 3*w*h)
+	p.each(func(i int, r, g, b uint8) {
+		q := pix[3*i : 3*i+3 : 3*i+3]
+		q[0], q[1], q[2] = r, g, b
+	})
+	return Picture{Pix: pix, Width: w, Height: h}
+}
+
+// each calls f with the colour of each pixel, row by row.
+func (p Picture) each(f func(i int, r, g, b uint8)) {
+	if p.Pix != nil {
+		for i := range len(p.Pix) / 3 {
+			f(i, p.Pix[3*i], p.Pix[3*i+1], p.Pix[3*i+2])
+		}
+		return
+	}
+	b := p.Image.Bounds()
+	i := 0
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		switch m := p.Image.(type) {
+		case *image.YCbCr:
+			for x := b.Min.X; x < b.Max.X; x++ {
+				c := m.COffset(x, y)
+				r, g, b := color.YCbCrToRGB(m.Y[m.YOffset(x, y)], m.Cb[c], m.Cr[c])
+				f(i, r, g, b)
+				i++
+			}
+		case *image.Gray:
+			for _, v := range m.Pix[m.PixOffset(b.Min.X, y):][:b.Dx()] {
+				f(i, v, v, v)
+				i++
+			}
+		case *image.NRGBA:
+			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
+			for ; len(row) >= 4; row = row[4:] {
+				f(i, row[0], row[1], row[2])
+				i++
+			}
+		case *image.CMYK:
+			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
+			for ; len(row) >= 4; row = row[4:] {
+				r, g, b := color.CMYKToRGB(row[0], row[1], row[2], row[3])
+				f(i, r, g, b)
+				i++
+			}
+		default:
+			for x := b.Min.X; x < b.Max.X; x++ {
+				c := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
+				f(i, c.R, c.G, c.B)
+				i++
+			}
+		}
+	}
+}
+
+// Stack implements [Value]: pictures of one size become float32 [N,H,W,3],
+// each channel (value/255 − mean) / std.
+func (p Picture) Stack(rows []Value, f Format) (Array, error) {
+	table, err := f.table()
+	if err != nil {
+		return Array{}, err
+	}
+	w, h := p.Bounds()
+	a := Array{Shape: []int{len(rows), h, w, 3}, F32: make([]float32, len(rows)*h*w*3)}
+	for i, v := range rows {
+		r, err := as[Picture](v, i)
+		if err != nil {
+			return Array{}, err
+		}
+		if r.Encoded != nil {
+			return Array{}, fmt.Errorf("row %d is not decoded", i)
+		}
+		if rw, rh := r.Bounds(); rw != w || rh != h {
+			return Array{}, fmt.Errorf("row %d is a picture of %d×%d pixels, row 0 of %d×%d; a crop or resize makes them equal", i, rw, rh, w, h)
+		}
+		pix := r.RGB().Pix
+		out := a.F32[i*len(pix):][:len(pix)]
+		for j := 0; j+3 <= len(pix); j += 3 {
+			out[j] = table[0][pix[j]]
+			out[j+1] = table[1][pix[j+1]]
+			out[j+2] = table[2][pix[j+2]]
+		}
+	}
+	return a, nil
+}
+
+// table gives the normalised value of each 8-bit value of each channel.
+func (f Format) table() (*[3][256]float32, error) {
+	var t [3][256]float32
+	for _, stat := range [][]float32{f.Mean, f.Std} {
+		if n := len(stat); n != 0 && n != 3 {
+			return nil, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)
+		}
+	}
+	for c := range t {
+		mean, std := float32(0), float32(1)
+		if f.Mean != nil {
+			mean = f.Mean[c]
+		}
+		if f.Std != nil {
+			std = f.Std[c]
+		}
+		for v := range t[c] {
+			t[c][v] = (float32(v)/255 - mean) / std
+		}
+	}
+	return &t, nil
+}

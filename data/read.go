@@ -1,0 +1,69 @@
+package data
+
+import "context"
+
+// Reader makes the example of an origin. It must be safe to call from
+// several goroutines.
+type Reader func(ctx context.Context, o Origin) (Example, error)
+
+// Faults decides what becomes of a record that cannot be read or decoded:
+// nil drops it, an error ends the stream. It is called in the order of the
+// records. A nil Faults ends the stream with the record's own error.
+type Faults func(o Origin, err error) error
+
+// Read makes an example of each origin, on up to workers goroutines.
+func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
+	return attempt(ctx, order, workers, func(ctx context.Context, o Origin) (Example, error) {
+		e, err := read(ctx, o)
+		e.Origin = o
+		return e, err
+	}, faults)
+}
+
+// Decode decodes the pictures of the examples, on up to workers goroutines.
+// Other inputs pass as they are.
+func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
+	return attempt(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
+		p, ok := e.Input.(Picture)
+		if !ok {
+			return e, nil
+		}
+		p, err := p.Decode()
+		e.Input = p
+		return e, err
+	}, faults)
+}
+
+// attempt is [Map] with a fault handler that is asked in order.
+func attempt[In any](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
+	type outcome struct {
+		example Example
+		err     error
+	}
+	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
+		e, err := f(ctx, v)
+		if ctx.Err() != nil {
+			return outcome{}, ctx.Err()
+		}
+		return outcome{e, err}, nil
+	})
+	return func(yield func(Example, error) bool) {
+		for o, err := range outcomes {
+			if err == nil {
+				err = o.err
+				if err != nil && faults != nil {
+					if err = faults(o.example.Origin, err); err == nil {
+						continue
+					}
+				}
+			}
+			if err != nil {
+				yield(Example{}, err)
+				return
+			}
+			if !yield(o.example, nil) {
+				return
+			}
+		}
+	}
+}
