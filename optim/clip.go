@@ -7,13 +7,13 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// ClipNorm scales all gradients by max/norm, in place, if their global norm is above max: norm = √Σ grad², over all elements of all
-// gradients, in float64. It returns the norm before scaling. With max 0 it only measures; a max that is negative or NaN is an error.
+// ClipNorm scales all gradients by limit/norm, in place, if their global norm is above limit: norm = √Σ grad², over all elements of all
+// gradients, in float64. It returns the norm before scaling. With limit 0 it only measures; a limit that is negative or NaN is an error.
 // A norm that is NaN or infinite is returned as it is, without an error and with nothing scaled: the step has diverged.
 // Gradients of two weights that are one tensor are scaled once and count twice.
-func ClipNorm(weights []gorgonia.ValueGrad, max float64) (norm float64, err error) {
-	if !(max >= 0) {
-		return 0, fmt.Errorf("optim: ClipNorm to %g, expected a number from 0", max)
+func ClipNorm(weights []gorgonia.ValueGrad, limit float64) (norm float64, err error) {
+	if !(limit >= 0) {
+		return 0, fmt.Errorf("optim: ClipNorm to %g, expected a number from 0", limit)
 	}
 	var sum float64
 	for i, w := range weights {
@@ -24,10 +24,10 @@ func ClipNorm(weights []gorgonia.ValueGrad, max float64) (norm float64, err erro
 		sum += sumOfSquares(g)
 	}
 	norm = math.Sqrt(sum)
-	if max == 0 || !(norm > max) || math.IsInf(norm, 1) {
+	if limit == 0 || !(norm > limit) || math.IsInf(norm, 1) {
 		return norm, nil
 	}
-	factor := float32(max / norm)
+	factor := float32(limit / norm)
 	for i, w := range weights {
 		_, g, err := slicesOf(w, i)
 		if err != nil {
