@@ -1,0 +1,124 @@
+package optim
+
+import (
+	"cmp"
+	"math"
+
+	"gorgonia.org/gorgonia"
+)
+
+// Adam is torch.optim.Adam. At step t, counted from 1:
+//
+//	g = grad + WeightDecay·w
+//	m = Beta1·m + (1-Beta1)·g
+//	v = Beta2·v + (1-Beta2)·g²
+//	w = w - rate · m/(1-Beta1^t) / (√(v/(1-Beta2^t)) + Epsilon)
+//
+// The zero Adam has PyTorch's defaults. Before SetRate the rate is 0.001.
+type Adam struct {
+	Beta1       float64 `yaml:"beta1,omitempty"`        // in [0, 1); 0 means 0.9
+	Beta2       float64 `yaml:"beta2,omitempty"`        // in [0, 1); 0 means 0.999
+	Epsilon     float64 `yaml:"epsilon,omitempty"`      // from 0; 0 means 1e-8
+	WeightDecay float64 `yaml:"weight_decay,omitempty"` // from 0; coupled: added to the gradient
+	Groups      []Group `yaml:"groups,omitempty"`
+
+	core `yaml:"-"`
+}
+
+// AdamW is torch.optim.AdamW: Adam whose decay is decoupled from the gradient. Before the step of Adam, without decay in g,
+//
+//	w = (1 - rate·WeightDecay)·w
+//
+// The zero AdamW is the zero Adam; PyTorch's default for WeightDecay is 0.01. Before SetRate the rate is 0.001.
+type AdamW struct {
+	Beta1       float64 `yaml:"beta1,omitempty"`        // in [0, 1); 0 means 0.9
+	Beta2       float64 `yaml:"beta2,omitempty"`        // in [0, 1); 0 means 0.999
+	Epsilon     float64 `yaml:"epsilon,omitempty"`      // from 0; 0 means 1e-8
+	WeightDecay float64 `yaml:"weight_decay,omitempty"` // from 0; 0 means none
+	Groups      []Group `yaml:"groups,omitempty"`
+
+	core `yaml:"-"`
+}
+
+// Validate returns an error that names the setting out of range. Step calls it too.
+func (o *Adam) Validate() error { return o.moments().validate() }
+
+// Validate returns an error that names the setting out of range. Step calls it too.
+func (o *AdamW) Validate() error { return o.moments().validate() }
+
+// Step updates the weights from their gradients. See the package comment.
+func (o *Adam) Step(weights []gorgonia.ValueGrad) error {
+	return o.moments().step(&o.core, weights, false)
+}
+
+// Step updates the weights from their gradients. See the package comment.
+func (o *AdamW) Step(weights []gorgonia.ValueGrad) error {
+	return o.moments().step(&o.core, weights, true)
+}
+
+func (o *Adam) moments() moments {
+	return moments{or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Epsilon, 1e-8), o.WeightDecay, o.Groups}
+}
+
+func (o *AdamW) moments() moments {
+	return moments{or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Epsilon, 1e-8), o.WeightDecay, o.Groups}
+}
+
+// moments is the settings of either, defaults filled in.
+type moments struct {
+	beta1, beta2, epsilon, decay float64
+	groups                       []Group
+}
+
+func (o moments) validate() error {
+	return cmp.Or(below1("beta1", o.beta1), below1("beta2", o.beta2), from0("epsilon", o.epsilon),
+		from0("weight_decay", o.decay), validGroups(o.groups))
+}
+
+func (o moments) step(c *core, weights []gorgonia.ValueGrad, decoupled bool) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	base, err := c.prepare(weights, o.groups, 0.001, "exp_avg", "exp_avg_sq")
+	if err != nil {
+		return err
+	}
+	c.steps++
+	t := float64(c.steps)
+	correction1, correction2 := 1-math.Pow(o.beta1, t), math.Sqrt(1-math.Pow(o.beta2, t))
+	for i := range c.slots {
+		s := &c.slots[i]
+		rate, decay := base*s.rate, decayOf(s, o.decay)
+		u := adamUpdate{
+			beta1: float32(o.beta1), rest1: float32(1 - o.beta1),
+			beta2: float32(o.beta2), rest2: float32(1 - o.beta2),
+			shrink: 1, couple: float32(decay),
+			root: float32(correction2), epsilon: float32(o.epsilon), size: float32(rate / correction1),
+		}
+		if decoupled {
+			u.shrink, u.couple = float32(1-rate*decay), 0
+		}
+		u.apply(s.weight, s.grad, s.buffers[0], s.buffers[1])
+	}
+	return nil
+}
+
+// adamUpdate is the factors of one pass over a weight.
+type adamUpdate struct {
+	beta1, rest1, beta2, rest2 float32 // rest is 1-beta
+	shrink, couple             float32 // decoupled and coupled decay
+	root                       float32 // √(1-Beta2^t)
+	epsilon                    float32
+	size                       float32 // rate/(1-Beta1^t)
+}
+
+func (u adamUpdate) apply(w, g, m, v []float32) {
+	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
+	for i, gi := range g {
+		gi += u.couple * w[i]
+		mi := u.beta1*m[i] + u.rest1*gi
+		vi := u.beta2*v[i] + u.rest2*gi*gi
+		m[i], v[i] = mi, vi
+		w[i] = u.shrink*w[i] - u.size*mi/(float32(math.Sqrt(float64(vi)))/u.root+u.epsilon)
+	}
+}
