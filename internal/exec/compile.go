@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,16 +13,20 @@ import (
 
 // Owner is an op that writes its result to a tensor of its own.
 type Owner interface {
-	// Output returns the tensor, or nil if the machine must not exchange it.
+	// Output returns the tensor, or nil if the machine must not exchange it. Nil
+	// also stands for a side output: a tensor that an op fills besides its
+	// result, fetched by an op of its own. It is then fetched at once.
 	Output() *tensor.Dense
 	// SetOutput makes the op write to t from now on. t has the shape of the
 	// tensor it replaces, float32 values, and undefined content.
 	SetOutput(t *tensor.Dense)
 }
 
-// Viewer is an op that says what its result points into: Aliases returns the
-// number of that input, or a negative number for none.
-type Viewer interface{ Aliases() int }
+// Viewer is an op whose result points into one of its inputs.
+type Viewer interface {
+	// Aliases returns the number of that input; a negative number means none.
+	Aliases() int
+}
 
 // Committer is an op with state that changes only when Commit is called.
 type Committer interface{ Commit() }
@@ -98,6 +103,8 @@ func (c Config) Compile(g *gorgonia.ExprGraph, keep gorgonia.Nodes) (*Machine, e
 // live returns the nodes that keep needs, inputs before what uses them. The
 // order is that of creation: Gorgonia makes a node after its inputs, and the
 // gradients of one op side by side, so that few results wait for their use.
+// Only what is not exchanged, such as a side output, comes right after its
+// inputs, so that it does not keep them alive.
 func live(g *gorgonia.ExprGraph, keep gorgonia.Nodes) gorgonia.Nodes {
 	var nodes gorgonia.Nodes
 	seen := map[*gorgonia.Node]bool{}
@@ -112,7 +119,21 @@ func live(g *gorgonia.ExprGraph, keep gorgonia.Nodes) gorgonia.Nodes {
 		nodes = append(nodes, n)
 		todo = append(todo, children(g, n)...)
 	}
-	slices.SortFunc(nodes, func(a, b *gorgonia.Node) int { return int(a.ID() - b.ID()) })
+	byID := func(a, b *gorgonia.Node) int { return cmp.Compare(a.ID(), b.ID()) }
+	slices.SortFunc(nodes, byID)
+	place := make(map[*gorgonia.Node]int64, len(nodes))
+	for _, n := range nodes {
+		place[n] = n.ID()
+		if o, ok := n.Op().(Owner); ok && o.Output() == nil {
+			place[n] = 0
+			for _, in := range children(g, n) {
+				place[n] = max(place[n], place[in])
+			}
+		}
+	}
+	slices.SortFunc(nodes, func(a, b *gorgonia.Node) int {
+		return cmp.Or(cmp.Compare(place[a], place[b]), byID(a, b))
+	})
 	return nodes
 }
 

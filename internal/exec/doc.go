@@ -24,8 +24,7 @@
 //     machine may exchange for one that shares memory. Do must overwrite the
 //     whole of it and read nothing from it; what a later op reads of it must be
 //     an input of that later op.
-//   - [Viewer]: the result points into one of the inputs, or is a side output
-//     that outlives the step and needs no input kept.
+//   - [Viewer]: the result points into one of the inputs.
 //   - [Committer]: the op has state, such as running statistics, that changes
 //     only after a step that is to count.
 //

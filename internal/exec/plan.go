@@ -57,7 +57,7 @@ func (m *Machine) plan(work []task) error {
 			if i := viewer.Aliases(); i >= 0 {
 				into[t.slot] = into[t.in[i]]
 			}
-		case t.node.IsScalar(): // a value of its own, or that of another scalar
+		case owner != nil, t.node.IsScalar(): // a value in no planned place
 		default:
 			for _, s := range t.in {
 				into[t.slot] = append(into[t.slot], into[s]...)
