@@ -1,0 +1,202 @@
+package kernel
+
+// LinearShape is the shape of y = x·wᵀ + b.
+type LinearShape struct {
+	N, In, Out int // x [N, In], w [Out, In], b [Out], y [N, Out]
+}
+
+// linearRows is the number of rows of the result one part computes.
+const linearRows = 16
+
+// LinearForward computes
+//
+//	for n, o {
+//		var sum float32
+//		for i {
+//			sum += x[n, i] * w[o, i]
+//		}
+//		y[n, o] = sum + b[o]
+//	}
+type LinearForward struct {
+	product product
+	bias    []float32
+	part    func(worker, part int)
+}
+
+// NewLinearForward makes the kernel for a shape.
+func NewLinearForward(p *Pool, s LinearShape) *LinearForward {
+	l := &LinearForward{}
+	l.product.init(p, s.N, s.In, s.Out, 1, s.In)
+	l.part = l.run
+	return l
+}
+
+// Run computes y. A nil b counts as zero. All of y is written.
+func (l *LinearForward) Run(y, x, w, b []float32) {
+	l.bias = b
+	l.product.run(y, x, w, l.part)
+	l.bias = nil
+}
+
+func (l *LinearForward) run(_, part int) {
+	lo, hi := l.product.rows(part)
+	if l.bias == nil {
+		return
+	}
+	AddBias(l.product.y[lo*l.product.n:hi*l.product.n], l.product.y[lo*l.product.n:hi*l.product.n], l.bias)
+}
+
+// LinearBackwardData computes
+//
+//	for n, i {
+//		var sum float32
+//		for o {
+//			sum += dy[n, o] * w[o, i]
+//		}
+//		dx[n, i] = sum
+//	}
+type LinearBackwardData struct {
+	product product
+	part    func(worker, part int)
+}
+
+// NewLinearBackwardData makes the kernel for a shape.
+func NewLinearBackwardData(p *Pool, s LinearShape) *LinearBackwardData {
+	l := &LinearBackwardData{}
+	l.product.init(p, s.N, s.Out, s.In, s.In, 1)
+	l.part = func(_, part int) { l.product.rows(part) }
+	return l
+}
+
+// Run computes dx. All of it is written.
+func (l *LinearBackwardData) Run(dx, w, dy []float32) { l.product.run(dx, dy, w, l.part) }
+
+// product is y[m, n] = x[m, k] · b where b has free strides.
+type product struct {
+	pool       *Pool
+	m, k, n    int
+	krow, jrow int // distance in b of neighbours along k and along n
+	panels     int
+	packed     [][4]float32
+	y, x, b    []float32
+	pack       func(worker, part int)
+}
+
+func (p *product) init(pool *Pool, m, k, n, krow, jrow int) {
+	*p = product{pool: pool, m: m, k: k, n: n, krow: krow, jrow: jrow, panels: (n + 3) / 4}
+	p.packed = make([][4]float32, p.panels*k)
+	p.pack = func(_, panel int) {
+		packPanel(p.packed[panel*k:(panel+1)*k], min(4, n-4*panel), p.b[4*panel*jrow:], krow, jrow)
+	}
+}
+
+func (p *product) run(y, x, b []float32, part func(worker, part int)) {
+	mustLen("product", y, p.m*p.n)
+	mustLen("left factor", x, p.m*p.k)
+	mustLen("right factor", b, p.k*p.n)
+	p.y, p.x, p.b = y, x, b
+	p.pool.Run(p.panels, p.pack)
+	p.pool.Run((p.m+linearRows-1)/linearRows, part)
+	p.y, p.x, p.b = nil, nil, nil
+}
+
+// rows computes one part and returns its range of rows.
+func (p *product) rows(part int) (lo, hi int) {
+	lo, hi = part*linearRows, min(p.m, (part+1)*linearRows)
+	seg := segments{1, 0, p.k}
+	for q := range p.panels {
+		correlate(p.y[lo*p.n+4*q:], p.n, min(4, p.n-4*q), hi-lo, p.x[lo*p.k:], p.k, seg, p.packed[q*p.k:(q+1)*p.k])
+	}
+	return lo, hi
+}
+
+// LinearBackwardWeights computes
+//
+//	for o, i {
+//		var sum float32
+//		for n {
+//			sum += dy[n, o] * x[n, i]
+//		}
+//		dw[o, i] = sum
+//	}
+//	for o {
+//		db[o] = sum over n of dy[n, o]
+//	}
+type LinearBackwardWeights struct {
+	shape         LinearShape
+	pool          *Pool
+	panels, pairs int
+	dw, db, x, dy []float32
+	xs            [][4]float32 // [panel of In][N]
+	gs            [][2]float32 // [pair of Out][N]
+	pack, part    func(worker, part int)
+}
+
+// outerPairs is the number of pairs of outputs one part computes.
+const outerPairs = 8
+
+// NewLinearBackwardWeights makes the kernel for a shape.
+func NewLinearBackwardWeights(p *Pool, s LinearShape) *LinearBackwardWeights {
+	l := &LinearBackwardWeights{shape: s, pool: p, panels: (s.In + 3) / 4, pairs: (s.Out + 1) / 2}
+	l.xs = make([][4]float32, l.panels*s.N)
+	l.gs = make([][2]float32, l.pairs*s.N)
+	l.pack, l.part = l.packPanel, l.run
+	return l
+}
+
+// Run computes dw and, unless it is nil, db. All of them is written.
+func (l *LinearBackwardWeights) Run(dw, db, x, dy []float32) {
+	s := l.shape
+	mustLen("weight gradient", dw, s.Out*s.In)
+	mustLen("linear input", x, s.N*s.In)
+	mustLen("linear output gradient", dy, s.N*s.Out)
+	if db != nil {
+		mustLen("bias gradient", db, s.Out)
+	}
+	l.dw, l.db, l.x, l.dy = dw, db, x, dy
+	l.pool.Run(l.panels, l.pack)
+	l.pool.Run((l.pairs+outerPairs-1)/outerPairs, l.part)
+	l.dw, l.db, l.x, l.dy = nil, nil, nil, nil
+}
+
+func (l *LinearBackwardWeights) packPanel(_, panel int) {
+	s := &l.shape
+	packPanel(l.xs[panel*s.N:(panel+1)*s.N], min(4, s.In-4*panel), l.x[4*panel:], s.In, 1)
+}
+
+func (l *LinearBackwardWeights) run(_, part int) {
+	s := &l.shape
+	q0, q1 := part*outerPairs, min(l.pairs, (part+1)*outerPairs)
+	for q := q0; q < q1; q++ {
+		g := l.gs[q*s.N : (q+1)*s.N]
+		two := 2*q+1 < s.Out
+		var s0, s1 float64
+		for n := range g {
+			row := l.dy[n*s.Out+2*q:]
+			g[n] = [2]float32{row[0]}
+			s0 += float64(row[0])
+			if two {
+				g[n][1] = row[1]
+				s1 += float64(row[1])
+			}
+		}
+		if l.db != nil {
+			l.db[2*q] = float32(s0)
+			if two {
+				l.db[2*q+1] = float32(s1)
+			}
+		}
+	}
+	for p := range l.panels {
+		for q := q0; q < q1; q++ {
+			var acc [8]float32
+			outerTile(&acc, l.gs[q*s.N:(q+1)*s.N], 0, l.xs[p*s.N:(p+1)*s.N], 1, s.N)
+			out := l.dw[2*q*s.In+4*p:]
+			lanes := min(4, s.In-4*p)
+			copy(out[:lanes], acc[:4])
+			if 2*q+1 < s.Out {
+				copy(out[s.In:s.In+lanes], acc[4:])
+			}
+		}
+	}
+}

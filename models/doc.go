@@ -1,0 +1,4 @@
+// Package models holds ready-made models. Each is a function that returns an [nn.Model]; the
+// weights it creates have the names they have in PyTorch's models, so that files of weights can be
+// exchanged.
+package models

@@ -1,0 +1,95 @@
+package models
+
+import (
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/internal/exec"
+	"github.com/reprise-ml/reprise/nn"
+)
+
+// graph is a classifier of images of 32 by 32 pixels with its loss.
+type graph struct {
+	rows           int
+	x, y, w        *gorgonia.Node
+	logits, loss   *gorgonia.Node
+	weights, grads gorgonia.Nodes
+	machine        *exec.Machine
+}
+
+func newGraph(t *testing.T, m nn.Model, p *nn.Params, rows int, c nn.Config) *graph {
+	t.Helper()
+	s := nn.NewScope(p, c)
+	g := &graph{rows: rows}
+	input := func(name string, of tensor.Dtype, shape ...int) *gorgonia.Node {
+		return gorgonia.NewTensor(s.Graph(), of, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...),
+			gorgonia.WithValue(tensor.New(tensor.Of(of), tensor.WithShape(shape...))))
+	}
+	g.x = input("x", tensor.Float32, rows, 32, 32, 3)
+	g.y = input("y", tensor.Int32, rows)
+	g.w = input("w", tensor.Float32, rows)
+	outputs := m.Apply(s, gorgonia.Nodes{g.x})
+	g.loss = nn.CrossEntropy{}.Apply(s, outputs, gorgonia.Nodes{g.y}, g.w)
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	g.logits, g.weights = outputs[0], s.Weights()
+	if c.Train {
+		var err error
+		if g.grads, err = gorgonia.Grad(g.loss, g.weights...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if g.machine, err = s.Compile(append(gorgonia.Nodes{g.logits, g.loss}, g.grads...)...); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// setBatch fills the inputs by the formula.
+func (g *graph) setBatch() {
+	u := formula("input", g.rows*3*32*32)
+	x := floats(g.x.Value())
+	for n := range g.rows { // [rows, channels, pixels] to [rows, pixels, channels]
+		for c := range 3 {
+			for p := range 32 * 32 {
+				x[(n*32*32+p)*3+c] = float32(1.5 * u[(n*3+c)*32*32+p])
+			}
+		}
+	}
+	y, w := g.y.Value().(*tensor.Dense).Int32s(), floats(g.w.Value())
+	for i := range y {
+		y[i], w[i] = int32((3*i+1)%10), 1
+	}
+}
+
+func (g *graph) run(t *testing.T) float64 {
+	t.Helper()
+	if err := g.machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	g.machine.Commit()
+	return float64(g.machine.Value(g.loss).Data().(float32))
+}
+
+func floats(v gorgonia.Value) []float32 { return v.(*tensor.Dense).Float32s() }
+
+// sgd is PyTorch's SGD with Nesterov momentum 0.9 and weight decay 5e-4.
+func (g *graph) sgd(velocity map[string][]float32, rate float32) {
+	for i, n := range g.weights {
+		w, d := floats(n.Value()), floats(g.machine.Value(g.grads[i]))
+		v := velocity[n.Name()]
+		if v == nil {
+			v = make([]float32, len(w))
+			velocity[n.Name()] = v
+		}
+		for j := range w {
+			slope := d[j] + 5e-4*w[j]
+			v[j] = 0.9*v[j] + slope
+			w[j] -= rate * (slope + 0.9*v[j])
+		}
+	}
+}

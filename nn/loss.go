@@ -1,0 +1,30 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/nn/op"
+)
+
+// CrossEntropy is the cross entropy of the softmax of one output, logits of shape [rows, classes],
+// with one target: the class of every row, int32 [rows], or the share of every class, float32 [rows,
+// classes]. The loss is Σ weight·loss / Σ weight over the rows, and 0 if all weights are 0.
+type CrossEntropy struct {
+	// Smoothing is the share of every target that is spread over all classes, in [0, 1], as
+	// PyTorch's label_smoothing.
+	Smoothing float64
+}
+
+// Apply implements [Loss].
+func (l CrossEntropy) Apply(s *Scope, outputs, targets gorgonia.Nodes, weights *gorgonia.Node) *gorgonia.Node {
+	if s.Err() != nil {
+		return nil
+	}
+	if len(outputs) != 1 || len(targets) != 1 {
+		s.Fail(fmt.Errorf("cross entropy is of one output and one target, not of %d and %d", len(outputs), len(targets)))
+		return nil
+	}
+	return s.Keep(op.SoftmaxCrossEntropy(s.Pool(), outputs[0], targets[0], weights, float32(l.Smoothing)))
+}

@@ -1,0 +1,182 @@
+package op
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
+)
+
+// Statistics are the running statistics of a batch normalisation, shared by the training and the
+// evaluation graph.
+type Statistics struct {
+	Mean, Var []float32 // [channels]
+}
+
+// NewStatistics starts with mean 0 and variance 1.
+func NewStatistics(channels int) *Statistics {
+	s := &Statistics{make([]float32, channels), make([]float32, channels)}
+	for i := range s.Var {
+		s.Var[i] = 1
+	}
+	return s
+}
+
+// BatchNormConfig says how a batch is normalised.
+type BatchNormConfig struct {
+	Train    bool    // normalise by the batch's own statistics; otherwise by the running ones
+	Momentum float32 // weight of a batch in the running statistics; 0 means 0.1
+	Epsilon  float32 // added to the variance; 0 means 1e-5
+	Ghost    int     // rows that are normalised together, a divisor of the batch size; 0 means the whole batch
+}
+
+// BatchNorm normalises every channel of x, [N, H, W, C] or [N, C], to gamma·x̂ + beta, both [C].
+//
+// In training the statistics are those of the batch, or of every Ghost rows of it. Commit then moves
+// the running statistics towards the batch's by Momentum, the variance in its unbiased form as in PyTorch; with ghost
+// batches it moves once, towards their average. A run alone changes nothing in st, so a step that diverged leaves no
+// trace. In evaluation the running statistics are read at every run.
+func BatchNorm(p *Pool, x, gamma, beta *gorgonia.Node, st *Statistics, c BatchNormConfig) (*gorgonia.Node, error) {
+	if x == nil || (x.Dims() != 2 && x.Dims() != 4) {
+		return nil, fmt.Errorf("op: batchNorm: x has shape %v, want (N, C) or (N, H, W, C)", shapeOf(x))
+	}
+	xs := x.Shape()
+	ch := xs[len(xs)-1]
+	if err := checkFloat("batchNorm", "x", x, xs...); err != nil {
+		return nil, err
+	}
+	if err := checkFloat("batchNorm", "gamma", gamma, ch); err != nil {
+		return nil, err
+	}
+	if err := checkFloat("batchNorm", "beta", beta, ch); err != nil {
+		return nil, err
+	}
+	if st == nil || len(st.Mean) != ch || len(st.Var) != ch {
+		return nil, fmt.Errorf("op: batchNorm: running statistics do not have %d channels", ch)
+	}
+	if c.Momentum == 0 {
+		c.Momentum = 0.1
+	}
+	if c.Epsilon == 0 {
+		c.Epsilon = 1e-5
+	}
+	if !(c.Momentum > 0 && c.Momentum <= 1) || !(c.Epsilon > 0) {
+		return nil, fmt.Errorf("op: batchNorm: momentum %v and epsilon %v, want 0 < momentum ≤ 1 and epsilon > 0", c.Momentum, c.Epsilon)
+	}
+	s := kernel.NormShape{Groups: 1, Rows: xs.TotalSize() / ch, Channels: ch}
+	if c.Train && c.Ghost != 0 {
+		if c.Ghost < 1 || xs[0]%c.Ghost != 0 {
+			return nil, fmt.Errorf("op: batchNorm: ghost batches of %d rows do not divide a batch of %d", c.Ghost, xs[0])
+		}
+		s.Groups = xs[0] / c.Ghost
+		s.Rows /= s.Groups
+	}
+	if c.Train && s.Rows < 2 {
+		return nil, fmt.Errorf("op: batchNorm: x has shape %v: training needs more than one value a channel", xs)
+	}
+	name := "batchNormEval"
+	if c.Train {
+		name = "batchNorm"
+	}
+	b, err := newBase(p, name, xs, x, gamma, beta)
+	if err != nil {
+		return nil, err
+	}
+	norm := batchNorm{base: b, kernel: kernel.NewBatchNorm(p, s), stats: st, config: c}
+	if !c.Train {
+		return gorgonia.ApplyOp(&norm, x, gamma, beta)
+	}
+	return gorgonia.ApplyOp(&batchNormTrain{batchNorm: norm, groups: s.Groups, rows: s.Rows}, x, gamma, beta)
+}
+
+func shapeOf(n *gorgonia.Node) tensor.Shape {
+	if n == nil {
+		return nil
+	}
+	return n.Shape()
+}
+
+type batchNorm struct {
+	base
+	kernel *kernel.BatchNorm
+	stats  *Statistics
+	config BatchNormConfig
+}
+
+func (b *batchNorm) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	b.kernel.Fixed(b.stats.Mean, b.stats.Var, b.config.Epsilon)
+	b.kernel.Normalise(b.output(), b.arg(in, 0), b.arg(in, 1), b.arg(in, 2))
+	return b.out, nil
+}
+
+func (b *batchNorm) DiffWRT(n int) []bool { return every(n) }
+
+func (b *batchNorm) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	after, err := ran(out)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newBase(b.pool, "batchNormBack", in[0].Shape(), in[0], in[1], grad, after)
+	if err != nil {
+		return nil, err
+	}
+	back := &batchNormBack{base: o, forward: b, gamma: newTensor(in[1].Shape()), beta: newTensor(in[1].Shape())}
+	dx, err := gorgonia.ApplyOp(back, in[0], in[1], grad, after)
+	if err != nil {
+		return nil, err
+	}
+	dgamma, err := newPick("batchNormGamma", dx, back.gamma)
+	if err != nil {
+		return nil, err
+	}
+	dbeta, err := newPick("batchNormBeta", dx, back.beta)
+	return gorgonia.Nodes{dx, dgamma, dbeta}, err
+}
+
+type batchNormTrain struct {
+	batchNorm
+	groups, rows int
+	pending      bool // a run has left statistics that Commit has not published
+}
+
+func (b *batchNormTrain) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	x := b.arg(in, 0)
+	b.kernel.Statistics(x, b.config.Epsilon)
+	b.kernel.Normalise(b.output(), x, b.arg(in, 1), b.arg(in, 2))
+	b.pending = true
+	return b.out, nil
+}
+
+// Commit moves the running statistics towards those of the last run.
+func (b *batchNormTrain) Commit() {
+	if !b.pending {
+		return
+	}
+	b.pending = false
+	unbiased := float64(b.rows) / float64(b.rows-1) / float64(b.groups)
+	ch := len(b.stats.Mean)
+	m := float64(b.config.Momentum)
+	for c := range ch {
+		var mean, variance float64
+		for i := c; i < len(b.kernel.Mean); i += ch {
+			mean += float64(b.kernel.Mean[i])
+			variance += float64(b.kernel.Variance[i])
+		}
+		b.stats.Mean[c] = float32((1-m)*float64(b.stats.Mean[c]) + m*mean/float64(b.groups))
+		b.stats.Var[c] = float32((1-m)*float64(b.stats.Var[c]) + m*variance*unbiased)
+	}
+}
+
+type batchNormBack struct {
+	base
+	forward     *batchNorm
+	gamma, beta *tensor.Dense
+}
+
+func (b *batchNormBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	f := b.forward
+	f.kernel.Backward(b.output(), b.gamma.Float32s(), b.beta.Float32s(), b.arg(in, 0), b.arg(in, 1), b.arg(in, 2), !f.config.Train)
+	return b.out, nil
+}
