@@ -328,12 +328,10 @@ func TestFieldsAreReadAndWrittenAsYAML(t *testing.T) {
 		want any
 	}{
 		{"pad: 4\nsize: 0\n", &augment.PadCrop{}, &augment.PadCrop{Pad: 4}},
-		{"size: 224\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224}},
-		{"size: 224\nscale:\n- 0.2\n- 1.0\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224, Scale: [2]float64{0.2, 1}}},
+		{"size: 224\nscale:\n- 0.2\n- 1.0\nratio:\n- 0.0\n- 0.0\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224, Scale: [2]float64{0.2, 1}}},
 		{"p: 0.25\n", &augment.Flip{}, &augment.Flip{P: 0.25}},
 		{"brightness: 0.5\ncontrast: 0.25\nsaturation: 0.5\nhue: 0.125\n", &augment.ColorJitter{}, &augment.ColorJitter{Brightness: 0.5, Contrast: 0.25, Saturation: 0.5, Hue: 0.125}},
 		{"size: 16\nfill:\n- 125\n- 123\n- 114\n", &augment.Cutout{}, &augment.Cutout{Size: 16, Fill: [3]uint8{125, 123, 114}}},
-		{"size: 16\n", &augment.Cutout{}, &augment.Cutout{Size: 16}},
 		{"width: 64\nheight: 48\n", &augment.Resize{}, &augment.Resize{Width: 64, Height: 48}},
 		{"size: 224\n", &augment.CenterCrop{}, &augment.CenterCrop{Size: 224}},
 	} {

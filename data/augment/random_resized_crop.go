@@ -19,9 +19,9 @@ import (
 // It is the training crop for ImageNet (Szegedy et al. 2014, arXiv 1409.4842,
 // section 6), there with a Size of 224.
 type RandomResizedCrop struct {
-	Size  int        `yaml:"size"`            // pixels
-	Scale [2]float64 `yaml:"scale,omitzero"` // least and largest area, of the picture's; zeros mean 0.08 and 1
-	Ratio [2]float64 `yaml:"ratio,omitzero"` // least and largest width/height; zeros mean 3/4 and 4/3
+	Size  int        `yaml:"size"`  // pixels
+	Scale [2]float64 `yaml:"scale"` // least and largest area, of the picture's; zeros mean 0.08 and 1
+	Ratio [2]float64 `yaml:"ratio"` // least and largest width/height; zeros mean 3/4 and 4/3
 }
 
 // tries is how many parts are drawn.
