@@ -25,11 +25,11 @@ var all = []interface {
 	augment.PadCrop{Pad: 4},
 	augment.PadCrop{Pad: 2, Size: 16},
 	augment.RandomResizedCrop{Size: 12},
-	augment.RandomResizedCrop{Size: 12, Scale: [2]float64{0.5, 0.6}, Ratio: [2]float64{3, 4}},
+	augment.RandomResizedCrop{Size: 12, Scale: augment.Range{0.5, 0.6}, Ratio: augment.Range{3, 4}},
 	augment.Flip{P: 1},
 	augment.Flip{},
 	augment.ColorJitter{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4, Hue: 0.1},
-	augment.Cutout{Size: 8, Fill: [3]uint8{125, 123, 114}},
+	augment.Cutout{Size: 8, Fill: augment.Color{125, 123, 114}},
 	augment.Resize{Size: 9},
 	augment.Resize{Width: 31, Height: 14},
 	augment.CenterCrop{Size: 11},
@@ -294,11 +294,11 @@ func TestFieldsOutOfRangeAreReported(t *testing.T) {
 		{augment.PadCrop{Pad: -1}, "augment: pad crop: pad is -1"},
 		{augment.PadCrop{Size: -1}, "augment: pad crop: size is -1"},
 		{augment.RandomResizedCrop{}, "augment: random resized crop: size is 0"},
-		{augment.RandomResizedCrop{Size: 1, Scale: [2]float64{0, 1}}, "augment: random resized crop: scale is [0 1]"},
-		{augment.RandomResizedCrop{Size: 1, Scale: [2]float64{0.9, 0.8}}, "augment: random resized crop: scale is [0.9 0.8]"},
-		{augment.RandomResizedCrop{Size: 1, Scale: [2]float64{0.9, 1.1}}, "augment: random resized crop: scale is [0.9 1.1]"},
-		{augment.RandomResizedCrop{Size: 1, Ratio: [2]float64{-1, 1}}, "augment: random resized crop: ratio is [-1 1]"},
-		{augment.RandomResizedCrop{Size: 1, Ratio: [2]float64{2, 1}}, "augment: random resized crop: ratio is [2 1]"},
+		{augment.RandomResizedCrop{Size: 1, Scale: augment.Range{0, 1}}, "augment: random resized crop: scale is [0 1]"},
+		{augment.RandomResizedCrop{Size: 1, Scale: augment.Range{0.9, 0.8}}, "augment: random resized crop: scale is [0.9 0.8]"},
+		{augment.RandomResizedCrop{Size: 1, Scale: augment.Range{0.9, 1.1}}, "augment: random resized crop: scale is [0.9 1.1]"},
+		{augment.RandomResizedCrop{Size: 1, Ratio: augment.Range{-1, 1}}, "augment: random resized crop: ratio is [-1 1]"},
+		{augment.RandomResizedCrop{Size: 1, Ratio: augment.Range{2, 1}}, "augment: random resized crop: ratio is [2 1]"},
 		{augment.Flip{P: 1.5}, "augment: flip: p is 1.5"},
 		{augment.Flip{P: -0.5}, "augment: flip: p is -0.5"},
 		{augment.ColorJitter{Brightness: -1}, "augment: color jitter: brightness is -1"},
@@ -328,11 +328,13 @@ func TestFieldsAreReadAndWrittenAsYAML(t *testing.T) {
 		want any
 	}{
 		{"pad: 4\nsize: 0\n", &augment.PadCrop{}, &augment.PadCrop{Pad: 4}},
-		{"size: 224\nscale:\n- 0.2\n- 1.0\nratio:\n- 0.0\n- 0.0\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224, Scale: [2]float64{0.2, 1}}},
+		{"size: 224\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224}},
+		{"size: 224\nscale:\n- 0.2\n- 1.0\n", &augment.RandomResizedCrop{}, &augment.RandomResizedCrop{Size: 224, Scale: augment.Range{0.2, 1}}},
 		{"p: 0.25\n", &augment.Flip{}, &augment.Flip{P: 0.25}},
 		{"brightness: 0.5\ncontrast: 0.25\nsaturation: 0.5\nhue: 0.125\n", &augment.ColorJitter{}, &augment.ColorJitter{Brightness: 0.5, Contrast: 0.25, Saturation: 0.5, Hue: 0.125}},
-		{"size: 16\nfill:\n- 125\n- 123\n- 114\n", &augment.Cutout{}, &augment.Cutout{Size: 16, Fill: [3]uint8{125, 123, 114}}},
+		{"size: 16\nfill:\n- 125\n- 123\n- 114\n", &augment.Cutout{}, &augment.Cutout{Size: 16, Fill: augment.Color{125, 123, 114}}},
 		{"width: 64\nheight: 48\n", &augment.Resize{}, &augment.Resize{Width: 64, Height: 48}},
+		{"size: 16\n", &augment.Cutout{}, &augment.Cutout{Size: 16}},
 		{"size: 224\n", &augment.CenterCrop{}, &augment.CenterCrop{Size: 224}},
 	} {
 		if err := yaml.UnmarshalWithOptions([]byte(test.text), test.into, yaml.Strict()); err != nil {
@@ -343,6 +345,23 @@ func TestFieldsAreReadAndWrittenAsYAML(t *testing.T) {
 		}
 		if text, err := yaml.Marshal(test.want); err != nil || string(text) != test.text {
 			t.Errorf("%+v is written as %q (%v), want %q", test.want, text, err, test.text)
+		}
+	}
+}
+
+func TestAListOfTheWrongLengthIsAnError(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		into any
+	}{
+		{"size: 8\nscale: [0.2]\n", &augment.RandomResizedCrop{}},
+		{"size: 8\nscale: [0.2, 0.5, 1]\n", &augment.RandomResizedCrop{}},
+		{"size: 8\nratio: 1\n", &augment.RandomResizedCrop{}},
+		{"size: 8\nfill: [1, 2, 3, 4]\n", &augment.Cutout{}},
+		{"size: 8\nfill: [1, 2, 300]\n", &augment.Cutout{}},
+	} {
+		if err := yaml.UnmarshalWithOptions([]byte(test.text), test.into, yaml.Strict()); err == nil {
+			t.Errorf("%q is read as %+v", test.text, test.into)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 // The authors paint after normalisation, with 0, which is the mean colour of
 // the data set: give that as Fill to do the same.
 type Cutout struct {
-	Size int      `yaml:"size"` // side of the square, in pixels
-	Fill [3]uint8 `yaml:"fill"` // red, green, blue; zeros are black
+	Size int   `yaml:"size"`           // side of the square, in pixels
+	Fill Color `yaml:"fill,omitempty"` // black if not given
 }
 
 // Check reports fields out of range.

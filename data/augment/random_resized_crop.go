@@ -19,9 +19,9 @@ import (
 // It is the training crop for ImageNet (Szegedy et al. 2014, arXiv 1409.4842,
 // section 6), there with a Size of 224.
 type RandomResizedCrop struct {
-	Size  int        `yaml:"size"`  // pixels
-	Scale [2]float64 `yaml:"scale"` // least and largest area, of the picture's; zeros mean 0.08 and 1
-	Ratio [2]float64 `yaml:"ratio"` // least and largest width/height; zeros mean 3/4 and 4/3
+	Size  int   `yaml:"size"`            // pixels
+	Scale Range `yaml:"scale,omitempty"` // least and largest area, of the picture's; zeros mean 0.08 and 1
+	Ratio Range `yaml:"ratio,omitempty"` // least and largest width/height; zeros mean 3/4 and 4/3
 }
 
 // tries is how many parts are drawn.
@@ -41,16 +41,16 @@ func (c RandomResizedCrop) Check() error {
 	return nil
 }
 
-func (c RandomResizedCrop) scale() [2]float64 {
-	if c.Scale == [2]float64{} {
-		return [2]float64{0.08, 1}
+func (c RandomResizedCrop) scale() Range {
+	if c.Scale.IsZero() {
+		return Range{0.08, 1}
 	}
 	return c.Scale
 }
 
-func (c RandomResizedCrop) ratio() [2]float64 {
-	if c.Ratio == [2]float64{} {
-		return [2]float64{3. / 4, 4. / 3}
+func (c RandomResizedCrop) ratio() Range {
+	if c.Ratio.IsZero() {
+		return Range{3. / 4, 4. / 3}
 	}
 	return c.Ratio
 }
@@ -90,7 +90,7 @@ func (c RandomResizedCrop) part(w, h int, r *rand.Rand) image.Rectangle {
 
 // middle is the largest part in the middle of a w×h picture with a ratio in
 // range.
-func middle(w, h int, ratio [2]float64) image.Rectangle {
+func middle(w, h int, ratio Range) image.Rectangle {
 	pw, ph := w, h
 	switch q := float64(w) / float64(h); {
 	case q < ratio[0]:
