@@ -52,7 +52,7 @@ func (c ColorJitter) Augment(p data.Picture, r *rand.Rand) (data.Picture, error)
 	if _, _, err := size(p); err != nil {
 		return data.Picture{}, err
 	}
-	changes := []struct {
+	changes := [4]struct {
 		most, amount float64
 		apply        func(pix []uint8, amount float64)
 	}{
@@ -61,13 +61,9 @@ func (c ColorJitter) Augment(p data.Picture, r *rand.Rand) (data.Picture, error)
 		{c.Saturation, share(r, c.Saturation), saturate},
 		{c.Hue, between(r, -c.Hue, c.Hue), turn},
 	}
-	for i := len(changes) - 1; i > 0; i-- {
-		j := below(r, i+1)
-		changes[i], changes[j] = changes[j], changes[i]
-	}
 	p = own(p)
-	for _, change := range changes {
-		if change.most > 0 {
+	for _, i := range order(r) {
+		if change := changes[i]; change.most > 0 {
 			change.apply(p.Pix, change.amount)
 		}
 	}
@@ -76,6 +72,16 @@ func (c ColorJitter) Augment(p data.Picture, r *rand.Rand) (data.Picture, error)
 
 // share draws how much of the picture is in a mixture.
 func share(r *rand.Rand, x float64) float64 { return between(r, max(0, 1-x), 1+x) }
+
+// order draws the order of four changes.
+func order(r *rand.Rand) [4]int {
+	o := [4]int{0, 1, 2, 3}
+	for i := len(o) - 1; i > 0; i-- {
+		j := below(r, i+1)
+		o[i], o[j] = o[j], o[i]
+	}
+	return o
+}
 
 // own returns p as pixels that may be written to.
 func own(p data.Picture) data.Picture {
