@@ -1,0 +1,57 @@
+package augment_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/disintegration/imaging"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
+)
+
+func BenchmarkAugment(b *testing.B) {
+	small, photo := forms(32, 32), forms(500, 375)
+	square := forms(224, 224)["Pix"]
+	jitter := augment.ColorJitter{Brightness: 0.4, Contrast: 0.4, Saturation: 0.4}
+	for _, test := range []struct {
+		a data.Augmentation
+		p data.Picture
+	}{
+		{augment.PadCrop{Pad: 4}, small["Pix"]},
+		{augment.PadCrop{Pad: 4}, small["YCbCr 4:2:0"]},
+		{augment.Flip{P: 1}, small["Pix"]},
+		{augment.Cutout{Size: 16}, small["Pix"]},
+		{jitter, small["Pix"]},
+		{augment.RandomResizedCrop{Size: 32}, small["Pix"]},
+		{augment.RandomResizedCrop{Size: 224}, photo["YCbCr 4:2:0"]},
+		{augment.RandomResizedCrop{Size: 224}, photo["Pix"]},
+		{augment.PadCrop{Pad: 28}, square},
+		{augment.Flip{P: 1}, square},
+		{augment.Cutout{Size: 112}, square},
+		{jitter, square},
+		{augment.ColorJitter{Hue: 0.1}, square},
+		{augment.Resize{Size: 256}, photo["YCbCr 4:2:0"]},
+		{augment.CenterCrop{Size: 224}, photo["YCbCr 4:2:0"]},
+	} {
+		w, h := test.p.Bounds()
+		b.Run(fmt.Sprintf("%T/%dx%d/%T", test.a, w, h, test.p.Image), func(b *testing.B) {
+			b.ReportAllocs()
+			for i := range b.N {
+				if _, err := test.a.Augment(test.p, generator(uint64(i))); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	// What crop and flip would cost with imaging.
+	for _, p := range []data.Picture{small["Pix"], square} {
+		m := p.NRGBA()
+		b.Run(fmt.Sprintf("imaging.FlipH/%dx%d", p.Width, p.Height), func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				imaging.FlipH(m)
+			}
+		})
+	}
+}

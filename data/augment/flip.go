@@ -1,0 +1,49 @@
+package augment
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/reprise-ml/reprise/data"
+)
+
+// Flip swaps left and right in a share P of the pictures.
+type Flip struct {
+	P float64 `yaml:"p"` // probability; 0 means 0.5
+}
+
+// Check reports fields out of range.
+func (f Flip) Check() error {
+	if !(0 <= f.P && f.P <= 1) {
+		return fmt.Errorf("augment: flip: p is %v, want above 0 and up to 1, or 0 for 0.5", f.P)
+	}
+	return nil
+}
+
+// Augment implements [data.Augmentation]. It draws one value.
+func (f Flip) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
+	if err := f.Check(); err != nil {
+		return data.Picture{}, err
+	}
+	w, h, err := size(p)
+	if err != nil {
+		return data.Picture{}, err
+	}
+	share := f.P
+	if share == 0 {
+		share = 0.5
+	}
+	if r.Float64() >= share {
+		return p, nil
+	}
+	p = p.RGB()
+	out := data.Picture{Pix: make([]uint8, len(p.Pix)), Width: w, Height: h}
+	for y := range h {
+		from, to := p.Pix[3*w*y:3*w*(y+1)], out.Pix[3*w*y:3*w*(y+1)]
+		for ; len(from) >= 3; from = from[3:] {
+			q := to[len(from)-3 : len(from) : len(from)]
+			q[0], q[1], q[2] = from[0], from[1], from[2]
+		}
+	}
+	return out, nil
+}
