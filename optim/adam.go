@@ -40,11 +40,11 @@ type AdamW struct {
 	core `yaml:"-"`
 }
 
-// Validate returns an error that names the setting out of range. Step calls it too.
-func (o *Adam) Validate() error { return o.moments().validate() }
+// Check returns an error that names the setting out of range. Step calls it too.
+func (o *Adam) Check() error { return o.moments().check() }
 
-// Validate returns an error that names the setting out of range. Step calls it too.
-func (o *AdamW) Validate() error { return o.moments().validate() }
+// Check returns an error that names the setting out of range. Step calls it too.
+func (o *AdamW) Check() error { return o.moments().check() }
 
 // Step updates the weights from their gradients. See the package comment.
 func (o *Adam) Step(weights []gorgonia.ValueGrad) error {
@@ -70,13 +70,13 @@ type moments struct {
 	groups                       []Group
 }
 
-func (o moments) validate() error {
+func (o moments) check() error {
 	return cmp.Or(below1("beta1", o.beta1), below1("beta2", o.beta2), from0("epsilon", o.epsilon),
 		from0("weight_decay", o.decay), validGroups(o.groups))
 }
 
 func (o moments) step(c *core, weights []gorgonia.ValueGrad, decoupled bool) error {
-	if err := o.validate(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	base, err := c.prepare(weights, o.groups, 0.001, "exp_avg", "exp_avg_sq")

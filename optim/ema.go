@@ -22,12 +22,12 @@ type EMA struct {
 	swapped  bool
 }
 
-// Validate returns an error if Decay is out of range. Update calls it too.
-func (e *EMA) Validate() error { return below1("decay", e.Decay) }
+// Check returns an error if Decay is out of range. Update calls it too.
+func (e *EMA) Check() error { return below1("decay", e.Decay) }
 
 // Update brings the values into the averages. While the averages are swapped in, it is an error.
 func (e *EMA) Update(values []Vector) error {
-	if err := e.Validate(); err != nil {
+	if err := e.Check(); err != nil {
 		return err
 	}
 	if e.swapped {

@@ -95,21 +95,21 @@ func between(a, b, fraction float64) float64 {
 	return min(max(a+(b-a)*fraction, min(a, b)), max(a, b))
 }
 
-// Validate returns an error that names the setting out of range: a rate must be finite and from 0.
-func (s Constant) Validate() error { return from0("value", s.Value) }
+// Check returns an error that names the setting out of range: a rate must be finite and from 0.
+func (s Constant) Check() error { return from0("value", s.Value) }
 
-// Validate returns an error that names the setting out of range: every number must be finite and from 0.
-func (s Linear) Validate() error {
+// Check returns an error that names the setting out of range: every number must be finite and from 0.
+func (s Linear) Check() error {
 	return cmp.Or(from0("from", s.From), from0("to", s.To), from0("over", s.Over))
 }
 
-// Validate returns an error that names the setting out of range: every number must be finite and from 0.
-func (s Cosine) Validate() error {
+// Check returns an error that names the setting out of range: every number must be finite and from 0.
+func (s Cosine) Check() error {
 	return cmp.Or(from0("from", s.From), from0("to", s.To), from0("over", s.Over))
 }
 
-// Validate returns an error that names the setting out of range: every number must be finite and from 0.
-func (s Step) Validate() error {
+// Check returns an error that names the setting out of range: every number must be finite and from 0.
+func (s Step) Check() error {
 	for _, at := range s.At {
 		if err := from0("at", at); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s Step) Validate() error {
 	return cmp.Or(from0("from", s.From), from0("factor", s.Factor))
 }
 
-// Validate returns an error that names the setting out of range: every number must be finite and from 0.
-func (s Exponential) Validate() error {
+// Check returns an error that names the setting out of range: every number must be finite and from 0.
+func (s Exponential) Check() error {
 	return cmp.Or(from0("from", s.From), from0("factor", s.Factor), from0("every", s.Every))
 }

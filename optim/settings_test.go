@@ -12,7 +12,7 @@ import (
 
 func TestSettingsOutOfRangeAreNamed(t *testing.T) {
 	nan := math.NaN()
-	for want, v := range map[string]interface{ Validate() error }{
+	for want, v := range map[string]interface{ Check() error }{
 		"momentum is 1,":            &SGD{Momentum: 1},
 		"momentum is -0.1,":         &SGD{Momentum: -0.1},
 		"nesterov needs a momentum": &SGD{Nesterov: true},
@@ -36,7 +36,7 @@ func TestSettingsOutOfRangeAreNamed(t *testing.T) {
 		"over is -7,":                   Warmup{Then: Cosine{Over: -7}},
 		"value is NaN, expected a fini": Warmup{Then: Warmup{Then: Constant{nan}}},
 	} {
-		err := v.Validate()
+		err := v.Check()
 		if err == nil || !strings.HasPrefix(err.Error(), "optim: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", v, err, want)
 		}
@@ -49,10 +49,10 @@ func TestSettingsOutOfRangeAreNamed(t *testing.T) {
 }
 
 func TestZeroValuesAreValid(t *testing.T) {
-	for _, v := range []interface{ Validate() error }{
+	for _, v := range []interface{ Check() error }{
 		&SGD{}, &Adam{}, &AdamW{}, &EMA{}, Constant{}, Linear{}, Cosine{}, Step{}, Exponential{}, Warmup{Then: Constant{}},
 	} {
-		if err := v.Validate(); err != nil {
+		if err := v.Check(); err != nil {
 			t.Errorf("%T: %v", v, err)
 		}
 	}

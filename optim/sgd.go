@@ -23,8 +23,8 @@ type SGD struct {
 	core `yaml:"-"`
 }
 
-// Validate returns an error that names the setting out of range. Step calls it too.
-func (o *SGD) Validate() error {
+// Check returns an error that names the setting out of range. Step calls it too.
+func (o *SGD) Check() error {
 	if o.Nesterov && o.Momentum == 0 {
 		return errors.New("optim: nesterov needs a momentum above 0")
 	}
@@ -33,7 +33,7 @@ func (o *SGD) Validate() error {
 
 // Step updates the weights from their gradients. See the package comment.
 func (o *SGD) Step(weights []gorgonia.ValueGrad) error {
-	if err := o.Validate(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	kinds := []string{"momentum"}

@@ -21,14 +21,14 @@ func (s Warmup) Rate(t float64) float64 {
 	return between(s.From, s.Then.Rate(s.Over), fraction(t, s.Over))
 }
 
-// Validate returns an error that names the setting out of range: every number must be finite and from 0, and Then valid.
-func (s Warmup) Validate() error {
+// Check returns an error that names the setting out of range: every number must be finite and from 0, and Then valid.
+func (s Warmup) Check() error {
 	if s.Then == nil {
 		return errors.New("optim: warm-up has no schedule to follow it (then)")
 	}
 	var then error
-	if v, ok := s.Then.(interface{ Validate() error }); ok {
-		then = v.Validate()
+	if v, ok := s.Then.(interface{ Check() error }); ok {
+		then = v.Check()
 	}
 	return cmp.Or(from0("from", s.From), from0("over", s.Over), then)
 }

@@ -44,7 +44,7 @@ type optimizer interface {
 	SetRate(float64)
 	State() []Vector
 	SetState([]Vector) error
-	Validate() error
+	Check() error
 }
 
 // all returns a new optimizer of each kind, with every buffer in use.

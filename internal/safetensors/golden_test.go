@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -56,7 +57,11 @@ func TestAnIndependentReaderReadsWhatIsWritten(t *testing.T) {
 		},
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := WriteFile(path, f); err != nil {
+	var b bytes.Buffer
+	if err := Write(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer

@@ -93,11 +93,11 @@ func TestTensorsLongerThanABufferReadBack(t *testing.T) {
 		}
 		f.Tensors = append(f.Tensors, Tensor{fmt.Sprint(n), F32, []int{n}, data})
 	}
-	path := filepath.Join(t.TempDir(), "x")
-	if err := WriteFile(path, f); err != nil {
+	var b bytes.Buffer
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
-	back, err := ReadFile(path)
+	back, err := Read(&b, int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,60 +195,6 @@ func TestWriteRefuses(t *testing.T) {
 				t.Errorf("%d bytes were written", b.Len())
 			}
 		})
-	}
-}
-
-func TestWriteFileReplacesAtomicallyAndLeavesNothingBehind(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "model.safetensors")
-	good := File{Tensors: []Tensor{{"w", F32, []int{1}, []float32{7}}}}
-	if err := WriteFile(path, good); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(path, File{Tensors: []Tensor{{"w", F32, []int{2}, []float32{8}}}}); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("a bad file gives %v", err)
-	}
-	if back, err := ReadFile(path); err != nil || !sameFile(back, good) {
-		t.Errorf("after a failure the file is %v, %v", back, err)
-	}
-	occupied := filepath.Join(folder, "occupied")
-	if err := os.MkdirAll(filepath.Join(occupied, "x"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(occupied, good); err == nil { // fails at the rename
-		t.Error("a folder was replaced")
-	}
-	if err := WriteFile(filepath.Join(folder, "missing", "x"), good); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing folder gives %v", err)
-	}
-	if err := WriteFile(folder+string(filepath.Separator), good); err == nil {
-		t.Error("a path without a file name was accepted")
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if !slices.Equal(names, []string{"model.safetensors", "occupied"}) {
-		t.Errorf("the folder holds %v", names)
-	}
-}
-
-func TestWriteFilePassesOverAStaleTemporaryFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "m")
-	stale, err := createBeside(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stale.Close()
-	if err := WriteFile(path, File{}); err != nil {
-		t.Error(err)
-	}
-	if _, err := ReadFile(path); err != nil {
-		t.Error(err)
 	}
 }
 

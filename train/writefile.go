@@ -1,8 +1,9 @@
-package safetensors
+package train
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,17 +11,17 @@ import (
 	"syscall"
 )
 
-// WriteFile writes f to path so that path holds either what it held before or all of f, also after a crash: it writes a temporary
-// file in the same folder, flushes it to storage, renames it to path and flushes the folder. A failure leaves no temporary file behind.
-// The folder must exist. See Write for what is refused.
-func WriteFile(path string, f File) error {
-	if err := writeFile(path, f); err != nil {
-		return fmt.Errorf("safetensors: writing %s: %w", path, err)
+// WriteFile writes to path what write writes, so that path holds either what it held before or all of it, also after a crash: it goes
+// to a temporary file in the same folder, which is flushed to storage and renamed to path, and the folder is flushed. A failure leaves
+// no temporary file behind. The folder must exist.
+func WriteFile(path string, write func(io.Writer) error) error {
+	if err := writeFile(path, write); err != nil {
+		return fmt.Errorf("train: writing %s: %w", path, err)
 	}
 	return nil
 }
 
-func writeFile(path string, f File) (err error) {
+func writeFile(path string, write func(io.Writer) error) (err error) {
 	temporary, err := createBeside(path)
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func writeFile(path string, f File) (err error) {
 			os.Remove(temporary.Name())
 		}
 	}()
-	if err := write(temporary, f); err != nil {
+	if err := write(temporary); err != nil {
 		return err
 	}
 	if err := temporary.Sync(); err != nil {

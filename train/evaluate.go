@@ -1,0 +1,68 @@
+package train
+
+import (
+	"context"
+	"errors"
+
+	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/data"
+)
+
+// Evaluation is the outcome of going through a data set once.
+type Evaluation struct {
+	Examples int
+	Loss     float64            // mean over the examples
+	Metrics  map[string]float64 // by name, mean over the examples
+}
+
+// Evaluate measures the model on batches that end by themselves, such as
+// those of [data.Padded]. Rows of weight 0 do not count, and others count by
+// their weight. each, where it is not nil, sees the outputs of every batch.
+func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], each func(outputs []*tensor.Dense, b data.Batch)) (Evaluation, error) {
+	e := Evaluation{Metrics: map[string]float64{}}
+	total := 0.0
+	for b, err := range batches {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return Evaluation{}, err
+		}
+		g, err := l.graph(b, false)
+		if err != nil {
+			return Evaluation{}, err
+		}
+		loss, err := g.run(b)
+		if err != nil {
+			return Evaluation{}, err
+		}
+		share := weightOf(b.Weights, len(b.Origins))
+		e.Loss += share * loss
+		total += share
+		for row := range b.Origins {
+			w := 1.0
+			if b.Weights.F32 != nil {
+				w = float64(b.Weights.F32[row])
+			}
+			if w == 0 {
+				continue
+			}
+			e.Examples++
+			for _, m := range l.Task.Metrics {
+				e.Metrics[m.Name] += w * m.Value(g.outputs, b, row)
+			}
+		}
+		if each != nil {
+			each(g.outputs, b)
+		}
+	}
+	if total == 0 {
+		return Evaluation{}, errors.New("train: nothing to evaluate on")
+	}
+	e.Loss /= total
+	for name := range e.Metrics {
+		e.Metrics[name] /= total
+	}
+	return e, nil
+}

@@ -1,0 +1,187 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/nn"
+)
+
+// Optimizer updates weights in place by their gradients, at the rate set
+// last. The optimizers of package optim are such.
+type Optimizer interface {
+	gorgonia.Solver
+	SetRate(rate float64)
+}
+
+// Learner trains and evaluates a model. Its fields must not change after the
+// first step.
+type Learner struct {
+	Model     nn.Model
+	Task      Task
+	Optimizer Optimizer
+	Rate      func(at Progress) float64                                    // learning rate; nil leaves the optimizer's
+	Clip      func(weights []gorgonia.ValueGrad) (norm float64, err error) // measures and bounds the gradient; nil neither
+
+	// Accumulate is the number of equal parts a batch is computed in, one
+	// after the other, for less memory; 0 means 1. The loss stays Σ w·l / Σ w
+	// of the whole batch.
+	Accumulate int
+	Build      nn.Config // seed of weights and dropout, and threads; Train is set by the Learner
+	Params     nn.Params // weights and running statistics; filled by the first graph
+
+	graphs  map[string]*graph // by mode and shape
+	weights []gorgonia.ValueGrad
+	sums    [][]float32 // gradients of the parts so far
+}
+
+// Diverged is the error of a step whose loss or gradient is not finite. The
+// weights are those before it.
+type Diverged struct {
+	Step int64 // the first step is 1
+	What string
+}
+
+func (d Diverged) Error() string { return fmt.Sprintf("diverged at step %d: %s", d.Step, d.What) }
+
+// Step implements [Stepper].
+func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
+	parts := max(l.Accumulate, 1)
+	rows := len(b.Origins)
+	if rows%parts != 0 {
+		return Stats{}, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
+	}
+	total := weightOf(b.Weights, rows)
+	var stats Stats
+	for part := range parts {
+		piece := slice(b, part*rows/parts, (part+1)*rows/parts)
+		g, err := l.graph(piece, true)
+		if err != nil {
+			return Stats{}, err
+		}
+		g.scope.Ticker().Tick = uint64(at.Steps)*uint64(parts) + uint64(part)
+		loss, err := g.run(piece)
+		if err != nil {
+			return Stats{}, err
+		}
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return Stats{}, Diverged{at.Steps + 1, fmt.Sprintf("the loss is %g", loss)}
+		}
+		g.machine.Commit()
+		share := 1.0
+		if parts > 1 {
+			share = weightOf(piece.Weights, rows/parts) / total
+		}
+		stats.Loss += share * loss
+		stats.Correct += correct(g.outputs, piece)
+		l.gather(g, part, parts, float32(share))
+	}
+	if l.Clip != nil {
+		norm, err := l.Clip(l.weights)
+		if err != nil {
+			return Stats{}, err
+		}
+		if stats.GradNorm = norm; math.IsNaN(norm) || math.IsInf(norm, 0) {
+			return Stats{}, Diverged{at.Steps + 1, fmt.Sprintf("the norm of the gradient is %g", norm)}
+		}
+	}
+	if l.Rate != nil {
+		stats.Rate = l.Rate(at)
+		l.Optimizer.SetRate(stats.Rate)
+	}
+	return stats, l.Optimizer.Step(l.weights)
+}
+
+// gather makes l.weights hold the gradient of the parts so far.
+func (l *Learner) gather(g *graph, part, parts int, share float32) {
+	if parts == 1 {
+		l.weights = g.weights
+		return
+	}
+	if l.sums == nil {
+		l.weights = make([]gorgonia.ValueGrad, len(g.weights))
+		l.sums = make([][]float32, len(g.weights))
+		for i, w := range g.weights {
+			w := *w.(*weight)
+			l.sums[i] = make([]float32, len(w.grad.Float32s()))
+			w.grad = tensor.New(tensor.WithShape(w.grad.Shape()...), tensor.WithBacking(l.sums[i]))
+			l.weights[i] = &w
+		}
+	}
+	for i, sum := range l.sums {
+		if part == 0 {
+			clear(sum)
+		}
+		for j, v := range g.weights[i].(*weight).grad.Float32s() {
+			sum[j] += share * v
+		}
+	}
+}
+
+// weightOf is Σ w of a batch.
+func weightOf(w data.Array, rows int) float64 {
+	if w.F32 == nil {
+		return float64(rows)
+	}
+	sum := 0.0
+	for _, v := range w.F32 {
+		sum += float64(v)
+	}
+	return sum
+}
+
+// slice returns rows from to below to of b, sharing its memory.
+func slice(b data.Batch, from, to int) data.Batch {
+	if from == 0 && to == len(b.Origins) {
+		return b
+	}
+	cut := func(a data.Array) data.Array {
+		if len(a.Shape) == 0 {
+			return a
+		}
+		shape := slices.Clone(a.Shape)
+		shape[0] = to - from
+		if row := len(a.F32) / a.Shape[0]; a.F32 != nil {
+			return data.Array{Shape: shape, F32: a.F32[from*row : to*row]}
+		}
+		row := len(a.I32) / a.Shape[0]
+		return data.Array{Shape: shape, I32: a.I32[from*row : to*row]}
+	}
+	b.Inputs, b.Targets = slices.Clone(b.Inputs), slices.Clone(b.Targets)
+	for i := range b.Inputs {
+		b.Inputs[i] = cut(b.Inputs[i])
+	}
+	for i := range b.Targets {
+		b.Targets[i] = cut(b.Targets[i])
+	}
+	b.Weights = cut(b.Weights)
+	b.Origins = b.Origins[from:to]
+	return b
+}
+
+// correct counts the rows of weight above 0 that are classified rightly.
+func correct(outputs []*tensor.Dense, b data.Batch) int {
+	if t := b.Targets[0]; t.I32 == nil || len(t.Shape) != 1 || outputs[0].Dims() != 2 {
+		return 0
+	}
+	n := 0
+	for row, class := range b.Targets[0].I32 {
+		if (b.Weights.F32 == nil || b.Weights.F32[row] > 0) && Predicted(outputs[0], row) == int(class) {
+			n++
+		}
+	}
+	return n
+}
+
+// Prepare builds the training graph for batches like b, and with it the
+// parameters.
+func (l *Learner) Prepare(b data.Batch) error {
+	parts := max(l.Accumulate, 1)
+	_, err := l.graph(slice(b, 0, len(b.Origins)/parts), true)
+	return err
+}

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/reprise-ml/reprise/train"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The ends of a run.
+const (
+	Done        Status = "done"        // its length was trained; no target was set
+	TargetMet   Status = "target"      // the target was reached
+	Budget      Status = "budget"      // its length was trained without reaching the target
+	Diverging   Status = "diverged"    // the loss was not finite, or grew without end
+	Interrupted Status = "interrupted" // by a signal
+	Failed      Status = "failed"      // by an error
+)
+
+// Summary is the content of summary.json. What does not apply is absent.
+type Summary struct {
+	Name     string  `json:"name"`
+	Status   Status  `json:"status"`
+	Error    string  `json:"error,omitempty"` // of the status failed and diverged
+	Strategy string  `json:"strategy"`
+	Factor   float64 `json:"factor"`
+	Seed     uint64  `json:"seed"`
+	Target   string  `json:"target,omitempty"`
+
+	// At the evaluation that met the target.
+	FreshToTarget    *int64   `json:"fresh_to_target,omitempty"`
+	ReadsToTarget    *int64   `json:"reads_to_target,omitempty"`
+	ExamplesToTarget *int64   `json:"examples_to_target,omitempty"`
+	StepsToTarget    *int64   `json:"steps_to_target,omitempty"`
+	WallToTarget     *float64 `json:"wall_to_target,omitempty"` // seconds from the first step, without evaluation
+	CPUToTarget      *float64 `json:"cpu_to_target,omitempty"`
+
+	FillSeconds   float64  `json:"fill_seconds"` // before the first step, while the buffers filled
+	Steps         int64    `json:"steps"`
+	Examples      int64    `json:"examples"`
+	FreshExamples int64    `json:"fresh_examples"`
+	Reads         int64    `json:"reads"`
+	BadReads      int64    `json:"bad_reads"`   // of them, reads of damaged records, which were skipped
+	BadRecords    int      `json:"bad_records"` // distinct damaged records met
+	EchoFactor    float64  `json:"echo_factor"` // examples / fresh_examples
+	WallSeconds   float64  `json:"wall_seconds"`
+	WaitSeconds   float64  `json:"wait_seconds"`
+	StepSeconds   float64  `json:"step_seconds"`
+	CPUSeconds    float64  `json:"cpu_seconds"`
+	FinalLoss     *float64 `json:"final_loss,omitempty"` // of the last step
+	FinalValLoss  *float64 `json:"final_val_loss,omitempty"`
+	FinalValError *float64 `json:"final_val_error,omitempty"`
+	BestValLoss   *float64 `json:"best_val_loss,omitempty"`
+	BestValError  *float64 `json:"best_val_error,omitempty"`
+	BestStep      *int64   `json:"best_step,omitempty"` // of best.safetensors, the least val_error
+	TestLoss      *float64 `json:"test_loss,omitempty"` // of the best weights
+	TestError     *float64 `json:"test_error,omitempty"`
+}
+
+// WriteSummary writes summary.json to a directory, atomically.
+func WriteSummary(dir string, s Summary) error {
+	return WriteJSON(filepath.Join(dir, "summary.json"), s)
+}
+
+// ReadSummary reads the summary.json of a directory.
+func ReadSummary(dir string) (Summary, error) {
+	var s Summary
+	text, err := os.ReadFile(filepath.Join(dir, "summary.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return Summary{}, fmt.Errorf("report: summary of %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// WriteJSON writes v, indented, to a file that holds either what it held
+// before or all of v.
+func WriteJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: %s: %w", path, err)
+	}
+	return train.WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}

@@ -1,0 +1,50 @@
+package train
+
+import (
+	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/nn"
+)
+
+// Task says what the outputs of a model are for: the loss that training
+// lowers, and what else evaluation measures.
+type Task struct {
+	Loss    nn.Loss
+	Metrics []Metric
+}
+
+// Metric is a mean over examples, such as the share of wrong classes.
+type Metric struct {
+	Name string
+	// Value of one row of a batch, given the outputs of the model.
+	Value func(outputs []*tensor.Dense, b data.Batch, row int) float64
+}
+
+// Classification is the task of telling classes apart: cross-entropy, with
+// label smoothing from 0 up to 1, and the error.
+func Classification(smoothing float64) Task {
+	return Task{nn.CrossEntropy{Smoothing: smoothing}, []Metric{ErrorRate}}
+}
+
+// ErrorRate is the share of rows whose largest logit is not at their class.
+var ErrorRate = Metric{"error", func(outputs []*tensor.Dense, b data.Batch, row int) float64 {
+	if Predicted(outputs[0], row) == int(b.Targets[0].I32[row]) {
+		return 0
+	}
+	return 1
+}}
+
+// Predicted is the place of the largest of a row of logits [N,K], the first
+// of equals.
+func Predicted(logits *tensor.Dense, row int) int {
+	k := logits.Shape()[1]
+	best := 0
+	x := logits.Float32s()[row*k : (row+1)*k]
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
