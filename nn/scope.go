@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Train bool         // normalise by the statistics of the batch, drop out
 	Seed  uint64       // of the first values of weights, and of dropout
-	Pool  *kernel.Pool // the threads of every op; nil means one thread
+	Pool  *kernel.Pool // the threads of every op, from op.NewPool; nil means one thread
 }
 
 // Scope is a place in a graph that is being built: a path, the weights, and the first error met.

@@ -22,7 +22,8 @@ type Owner interface {
 	SetOutput(t *tensor.Dense)
 }
 
-// Viewer is an op whose result points into one of its inputs.
+// Viewer is an op whose result points into one of its inputs, all of whose
+// values it has in their order.
 type Viewer interface {
 	// Aliases returns the number of that input; a negative number means none.
 	Aliases() int

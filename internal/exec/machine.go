@@ -71,8 +71,8 @@ func (m *Machine) caught(err *error) {
 }
 
 // Value returns the value of n after the last run: the same tensor after every
-// run if its op owns its output. It is valid until the next run. It is nil
-// before the first run and for a node that is not kept.
+// run if its op owns its output; a *gorgonia.F32 of a scalar. It is valid until
+// the next run. It is nil before the first run and for a node that is not kept.
 func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 	if slot, ok := m.slots[n]; ok {
 		return m.values[slot]

@@ -12,7 +12,7 @@ type ConvBackwardWeights struct {
 	shape           ConvShape
 	pool            *Pool
 	oh, ow          int
-	pairs, panels   int // pairs of input channels, panels of four output channels
+	panels          int // of four output channels
 	groups, columns int // groups of images with a partial sum each, groups of panels
 	strip, strips   int
 	width, rows     int // padded input pixels a row and a strip has; width is split by remainder of the stride
@@ -20,7 +20,7 @@ type ConvBackwardWeights struct {
 	dw, x, dy       []float32
 	partial         [][]float32 // one a group
 	padded          [][]float32
-	xs              [][][2]float32 // [pair][row][remainder][pixel], one a worker
+	xs              [][]float32    // [channel][row][remainder][pixel], one a worker
 	gs              [][][4]float32 // [panel][row][pixel], one a worker
 	part, sum       func(worker, part int)
 }
@@ -33,7 +33,7 @@ const (
 // NewConvBackwardWeights makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	s.mustCheck()
-	c := &ConvBackwardWeights{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), pairs: (s.In + 1) / 2, panels: (s.Out + 3) / 4}
+	c := &ConvBackwardWeights{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.Out + 3) / 4}
 	c.groups = max(1, min(imageGroups, s.N, partialLen/s.weightsLen()))
 	c.columns = min(c.panels, (imageGroups+c.groups-1)/c.groups)
 	c.phaseW = c.ow + (s.KernelW-1)/s.Stride
@@ -43,9 +43,9 @@ func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	c.rows = (c.strip-1)*s.Stride + s.KernelH
 	c.partial = buffers(c.groups, s.weightsLen())
 	c.padded = buffers(p.Threads(), c.rows*c.width*s.In)
+	c.xs = buffers(p.Threads(), c.rows*c.width*s.In)
 	columnPanels := (c.panels + c.columns - 1) / c.columns
 	for range p.Threads() {
-		c.xs = append(c.xs, make([][2]float32, c.pairs*c.rows*c.width))
 		c.gs = append(c.gs, make([][4]float32, columnPanels*c.strip*c.ow))
 	}
 	c.part, c.sum = c.run, c.add
@@ -82,27 +82,21 @@ func (c *ConvBackwardWeights) run(worker, part int) {
 	}
 }
 
-// packStrip copies what the output rows [y0, y1) of image n need: the padded input by pairs of
-// channels, the gradient by panels [p0, p1).
+// packStrip copies what the output rows [y0, y1) of image n need: the padded input by
+// channel, the gradient by panels [p0, p1).
 func (c *ConvBackwardWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 	s := &c.shape
 	rows := (y1-y0-1)*s.Stride + s.KernelH
 	padded := c.padded[worker]
 	copyPadded(padded, c.x[n*s.H*s.W*s.In:(n+1)*s.H*s.W*s.In], s.H, s.W, s.In, y0*s.Stride-s.Pad, rows, -s.Pad, c.width)
-	for i := range c.pairs {
+	for i := range s.In {
 		dst := c.xs[worker][i*c.rows*c.width:]
 		for r := range rows {
-			row := padded[r*c.width*s.In+2*i : (r+1)*c.width*s.In]
+			row := padded[r*c.width*s.In+i : (r+1)*c.width*s.In]
 			for f := range s.Stride {
 				d := dst[(r*s.Stride+f)*c.phaseW:][:c.phaseW]
-				if 2*i+1 == s.In {
-					for k := range d {
-						d[k] = [2]float32{row[(k*s.Stride+f)*s.In]}
-					}
-					continue
-				}
 				for k := range d {
-					d[k] = [2]float32(row[(k*s.Stride+f)*s.In:])
+					d[k] = row[(k*s.Stride+f)*s.In]
 				}
 			}
 		}
@@ -116,20 +110,16 @@ func (c *ConvBackwardWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 
 func (c *ConvBackwardWeights) multiplyStrip(worker int, dw []float32, rows, p0, p1 int) {
 	s := &c.shape
+	seg := segments{rows, s.Stride * s.Stride * c.phaseW, c.ow}
 	for r := range s.KernelH {
 		for col := range s.KernelW {
-			for i := range c.pairs {
+			for i := range s.In {
 				x := c.xs[worker][i*c.rows*c.width+(r*s.Stride+col%s.Stride)*c.phaseW+col/s.Stride:]
-				out := dw[((r*s.KernelW+col)*s.In+2*i)*s.Out:]
-				two := 2*i+1 < s.In
+				out := dw[((r*s.KernelW+col)*s.In+i)*s.Out:]
 				for p := p0; p < p1; p++ {
-					var acc [8]float32
-					outerTile(&acc, x, c.phaseW*s.Stride*s.Stride, c.gs[worker][(p-p0)*c.strip*c.ow:], rows, c.ow)
-					lanes := min(4, s.Out-4*p)
-					addTo(out[4*p:4*p+lanes], acc[:4])
-					if two {
-						addTo(out[s.Out+4*p:s.Out+4*p+lanes], acc[4:])
-					}
+					a0, a1, a2, a3 := dot4(x, seg, c.gs[worker][(p-p0)*c.strip*c.ow:])
+					sums := [4]float32{a0, a1, a2, a3}
+					addTo(out[4*p:min(s.Out, 4*p+4)], sums[:])
 				}
 			}
 		}

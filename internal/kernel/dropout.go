@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // DropoutMask draws words [lo, hi) of a mask of one bit an element (element i is bit i%64 of word i/64): an element
 // is kept, bit 1, with probability 1-rate. The bits are a function of the key and the element alone. The rate is in [0, 1) and
 // is kept to 32 bits.
@@ -32,10 +34,7 @@ func Mix(z uint64) uint64 {
 func Dropout(y, x []float32, mask []uint64, scale float32) {
 	y = y[:len(x)]
 	for i, v := range x {
-		v *= scale
-		if mask[i>>6]>>(i&63)&1 == 0 {
-			v = 0
-		}
-		y[i] = v
+		keep := -uint32(mask[i>>6] >> (i & 63) & 1) // all ones or none
+		y[i] = math.Float32frombits(math.Float32bits(v*scale) & keep)
 	}
 }

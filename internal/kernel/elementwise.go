@@ -1,25 +1,22 @@
 package kernel
 
+import "math"
+
 // ReLU computes y[i] = max(x[i], 0), keeping NaN.
 func ReLU(y, x []float32) {
 	y = y[:len(x)]
 	for i, v := range x {
-		if v <= 0 {
-			v = 0
-		}
-		y[i] = v
+		y[i] = max(v, 0)
 	}
 }
 
-// ReLUBackward computes dx[i] = dy[i] where y[i] > 0, else 0; y is what ReLU returned.
+// ReLUBackward computes dx[i] = dy[i] where y[i] is not 0, else 0; y is what ReLU returned. There is no
+// branch in it: the signs of activations cannot be predicted.
 func ReLUBackward(dx, y, dy []float32) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
 	for i, v := range y {
-		d := dy[i]
-		if v <= 0 {
-			d = 0
-		}
-		dx[i] = d
+		bits := int32(math.Float32bits(v))
+		dx[i] = math.Float32frombits(math.Float32bits(dy[i]) & uint32((bits|-bits)>>31))
 	}
 }
 

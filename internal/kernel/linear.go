@@ -125,21 +125,18 @@ func (p *product) rows(part int) (lo, hi int) {
 type LinearBackwardWeights struct {
 	shape         LinearShape
 	pool          *Pool
-	panels, pairs int
+	panels        int // of four inputs
 	dw, db, x, dy []float32
-	xs            [][4]float32 // [panel of In][N]
-	gs            [][2]float32 // [pair of Out][N]
+	xs            [][4]float32 // [panel][N]
+	gs            []float32    // [Out][N]
 	pack, part    func(worker, part int)
 }
 
-// outerPairs is the number of pairs of outputs one part computes.
-const outerPairs = 8
-
 // NewLinearBackwardWeights makes the kernel for a shape.
 func NewLinearBackwardWeights(p *Pool, s LinearShape) *LinearBackwardWeights {
-	l := &LinearBackwardWeights{shape: s, pool: p, panels: (s.In + 3) / 4, pairs: (s.Out + 1) / 2}
+	l := &LinearBackwardWeights{shape: s, pool: p, panels: (s.In + 3) / 4}
 	l.xs = make([][4]float32, l.panels*s.N)
-	l.gs = make([][2]float32, l.pairs*s.N)
+	l.gs = make([]float32, s.Out*s.N)
 	l.pack, l.part = l.packPanel, l.run
 	return l
 }
@@ -155,7 +152,7 @@ func (l *LinearBackwardWeights) Run(dw, db, x, dy []float32) {
 	}
 	l.dw, l.db, l.x, l.dy = dw, db, x, dy
 	l.pool.Run(l.panels, l.pack)
-	l.pool.Run((l.pairs+outerPairs-1)/outerPairs, l.part)
+	l.pool.Run((s.Out+linearRows-1)/linearRows, l.part)
 	l.dw, l.db, l.x, l.dy = nil, nil, nil, nil
 }
 
@@ -166,37 +163,20 @@ func (l *LinearBackwardWeights) packPanel(_, panel int) {
 
 func (l *LinearBackwardWeights) run(_, part int) {
 	s := &l.shape
-	q0, q1 := part*outerPairs, min(l.pairs, (part+1)*outerPairs)
-	for q := q0; q < q1; q++ {
-		g := l.gs[q*s.N : (q+1)*s.N]
-		two := 2*q+1 < s.Out
-		var s0, s1 float64
+	lo, hi := part*linearRows, min(s.Out, (part+1)*linearRows)
+	for o := lo; o < hi; o++ {
+		g := l.gs[o*s.N : (o+1)*s.N]
+		var sum float64
 		for n := range g {
-			row := l.dy[n*s.Out+2*q:]
-			g[n] = [2]float32{row[0]}
-			s0 += float64(row[0])
-			if two {
-				g[n][1] = row[1]
-				s1 += float64(row[1])
-			}
+			g[n] = l.dy[n*s.Out+o]
+			sum += float64(g[n])
 		}
 		if l.db != nil {
-			l.db[2*q] = float32(s0)
-			if two {
-				l.db[2*q+1] = float32(s1)
-			}
+			l.db[o] = float32(sum)
 		}
 	}
+	seg := segments{1, 0, s.N}
 	for p := range l.panels {
-		for q := q0; q < q1; q++ {
-			var acc [8]float32
-			outerTile(&acc, l.gs[q*s.N:(q+1)*s.N], 0, l.xs[p*s.N:(p+1)*s.N], 1, s.N)
-			out := l.dw[2*q*s.In+4*p:]
-			lanes := min(4, s.In-4*p)
-			copy(out[:lanes], acc[:4])
-			if 2*q+1 < s.Out {
-				copy(out[s.In:s.In+lanes], acc[4:])
-			}
-		}
+		correlate(l.dw[lo*s.In+4*p:], s.In, min(4, s.In-4*p), hi-lo, l.gs[lo*s.N:], s.N, seg, l.xs[p*s.N:(p+1)*s.N])
 	}
 }
