@@ -63,10 +63,10 @@ func draw(k kind, size int, r *rand.Rand) *image.RGBA {
 	c := canvas{size: size, pix: make([]colour, size*size)}
 	ground := between(0.15, 0.85, r)
 	c.ground(ground, r)
-	subject := newItem(k, side*between(0.25, 0.4, r), ground, r)
+	subject := newItem(k, side*between(0.27, 0.42, r), ground, r)
 	subject.x = between(0.8*subject.radius, side-0.8*subject.radius, r)
 	subject.y = between(0.8*subject.radius, side-0.8*subject.radius, r)
-	for range 2 + r.IntN(5) {
+	for range 1 + r.IntN(4) {
 		c.add(clutter(side, ground, r))
 	}
 	c.add(subject)
@@ -79,7 +79,7 @@ func draw(k kind, size int, r *rand.Rand) *image.RGBA {
 // clutter returns a small item of any kind anywhere.
 func clutter(side, ground float64, r *rand.Rand) item {
 	k := kind{shape(r.IntN(shapes)), texture(r.IntN(textures))}
-	it := newItem(k, side*between(0.05, 0.13, r), ground, r)
+	it := newItem(k, side*between(0.05, 0.11, r), ground, r)
 	it.x, it.y = between(0, side, r), between(0, side, r)
 	return it
 }
