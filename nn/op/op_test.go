@@ -19,6 +19,8 @@ type opCase struct {
 	build  func(p *op.Pool, in gorgonia.Nodes) (*gorgonia.Node, error)
 	ref    func(in [][]float64) []float64
 	kinks  bool // the inputs must keep away from each other and from 0
+
+	outGrad []float32 // gradient of the output; nil means random
 }
 
 var (
@@ -234,6 +236,9 @@ func newRun(t testing.TB, c opCase, p *op.Pool, in [][]float64) *run {
 	r.loss = r.out
 	if !r.out.IsScalar() {
 		r.weigh = newWeigh(r.out)
+		if c.outGrad != nil {
+			r.weigh.weights = c.outGrad
+		}
 		if r.loss, err = gorgonia.ApplyOp(r.weigh, r.out); err != nil {
 			t.Fatal(err)
 		}
