@@ -16,33 +16,33 @@ func TestLinearAgreesWithTheReferenceForAnyShape(t *testing.T) {
 			Out: rapid.IntRange(1, 40).Draw(t, "out"),
 		}
 		x, w, b, dy := random(s.N*s.In, 1), random(s.Out*s.In, 2), random(s.Out, 3), random(s.N*s.Out, 4)
-		wantY, wantX, wantW, wantB := make([]float64, len(dy)), make([]float64, len(x)), make([]float64, len(w)), make([]float64, len(b))
+		wantY, wantX, wantW, wantB := newSums(len(dy)), newSums(len(x)), newSums(len(w)), newSums(len(b))
 		for n := range s.N {
 			for o := range s.Out {
-				d := float64(dy[n*s.Out+o])
-				wantB[o] += d
-				wantY[n*s.Out+o] = float64(b[o])
+				d := dy[n*s.Out+o]
+				wantB.add(o, d, 1)
+				wantY.add(n*s.Out+o, b[o], 1)
 				for i := range s.In {
-					wantY[n*s.Out+o] += float64(x[n*s.In+i]) * float64(w[o*s.In+i])
-					wantX[n*s.In+i] += d * float64(w[o*s.In+i])
-					wantW[o*s.In+i] += d * float64(x[n*s.In+i])
+					wantY.add(n*s.Out+o, x[n*s.In+i], w[o*s.In+i])
+					wantX.add(n*s.In+i, d, w[o*s.In+i])
+					wantW.add(o*s.In+i, d, x[n*s.In+i])
 				}
 			}
 		}
 		y, dx, dw, db := garbage(len(dy)), garbage(len(x)), garbage(len(w)), garbage(len(b))
 		NewLinearForward(p, s).Run(y, x, w, b)
-		checkClose(t, "output", y, wantY, 5e-6)
+		wantY.check(t, "output", y)
 		NewLinearBackwardData(p, s).Run(dx, w, dy)
-		checkClose(t, "input gradient", dx, wantX, 5e-6)
+		wantX.check(t, "input gradient", dx)
 		NewLinearBackwardWeights(p, s).Run(dw, db, x, dy)
-		checkClose(t, "weight gradient", dw, wantW, 5e-6)
-		checkClose(t, "bias gradient", db, wantB, 5e-6)
+		wantW.check(t, "weight gradient", dw)
+		wantB.check(t, "bias gradient", db)
 
-		for i := range wantY {
-			wantY[i] -= float64(b[i%s.Out])
+		for i := range wantY.value {
+			wantY.value[i] -= float64(b[i%s.Out])
 		}
 		NewLinearForward(nil, s).Run(y, x, w, nil)
-		checkClose(t, "output without bias", y, wantY, 5e-6)
+		wantY.check(t, "output without bias", y)
 	})
 }
 
