@@ -12,8 +12,8 @@ func TestLinearAgreesWithTheReferenceForAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := LinearShape{
 			N:   rapid.IntRange(1, 40).Draw(t, "n"),
-			In:  rapid.IntRange(1, 20).Draw(t, "in"),
-			Out: rapid.IntRange(1, 40).Draw(t, "out"),
+			In:  rapid.IntRange(1, 90).Draw(t, "in"),
+			Out: rapid.IntRange(1, 90).Draw(t, "out"),
 		}
 		x, w, b, dy := random(s.N*s.In, 1), random(s.Out*s.In, 2), random(s.Out, 3), random(s.N*s.Out, 4)
 		wantY, wantX, wantW, wantB := newSums(len(dy)), newSums(len(x)), newSums(len(w)), newSums(len(b))
