@@ -18,7 +18,7 @@ type ConvBackwardWeights struct {
 	width, rows     int // padded input pixels a row and a strip has; width is split by remainder of the stride
 	phaseW          int // pixels of one remainder
 	dw, x, dy       []float32
-	partial         [][]float32 // one a group
+	partial         [][]float32 // one a group; of a single group it is dw itself
 	padded          [][]float32
 	xs              [][]float32    // [channel][row][remainder][pixel], one a worker
 	gs              [][][4]float32 // [panel][row][pixel], one a worker
@@ -27,7 +27,7 @@ type ConvBackwardWeights struct {
 
 const (
 	imageGroups = 8       // partial sums, at most
-	partialLen  = 1 << 22 // floats that all partial sums may take
+	partialLen  = 1 << 20 // floats that all partial sums may take
 )
 
 // NewConvBackwardWeights makes the kernel for a shape. A shape that does not Check is a bug and panics.
@@ -41,7 +41,10 @@ func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	c.strip = stripRows(c.oh, c.width*s.Stride*s.In+c.ow*s.Out)
 	c.strips = (c.oh + c.strip - 1) / c.strip
 	c.rows = (c.strip-1)*s.Stride + s.KernelH
-	c.partial = buffers(c.groups, s.weightsLen())
+	c.partial = make([][]float32, 1)
+	if c.groups > 1 {
+		c.partial = buffers(c.groups, s.weightsLen())
+	}
 	c.padded = buffers(p.Threads(), c.rows*c.width*s.In)
 	c.xs = buffers(p.Threads(), c.rows*c.width*s.In)
 	columnPanels := (c.panels + c.columns - 1) / c.columns
@@ -58,8 +61,14 @@ func (c *ConvBackwardWeights) Run(dw, x, dy []float32) {
 	mustLen("convolution input", x, c.shape.inputLen())
 	mustLen("convolution output gradient", dy, c.shape.outputLen())
 	c.dw, c.x, c.dy = dw, x, dy
-	c.pool.Run(c.groups*c.columns, c.part)
-	c.pool.Run(Chunks(len(dw)), c.sum)
+	if c.groups == 1 {
+		c.partial[0] = dw
+		c.pool.Run(c.columns, c.part)
+		c.partial[0] = nil
+	} else {
+		c.pool.Run(c.groups*c.columns, c.part)
+		c.pool.Run(Chunks(len(dw)), c.sum)
+	}
 	c.dw, c.x, c.dy = nil, nil, nil
 }
 

@@ -11,12 +11,9 @@ func DropoutMask(mask []uint64, lo, hi int, key uint64, rate float32) {
 		var bits uint64
 		for i := range uint64(32) { // one draw serves two elements
 			r := Mix(key + (uint64(w)*32+i)*0x9e3779b97f4a7c15)
-			if r&(1<<32-1) >= drop {
-				bits |= 1 << (2 * i)
-			}
-			if r>>32 >= drop {
-				bits |= 2 << (2 * i)
-			}
+			// The top bit of a difference says which of two numbers below 2^32 is larger.
+			bits |= (^(r&(1<<32-1) - drop) >> 63) << (2 * i)
+			bits |= (^(r>>32 - drop) >> 63) << (2*i + 1)
 		}
 		mask[w] = bits
 	}

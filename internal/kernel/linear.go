@@ -5,8 +5,11 @@ type LinearShape struct {
 	N, In, Out int // x [N, In], w [Out, In], b [Out], y [N, Out]
 }
 
-// linearRows is the number of rows of the result one part computes.
-const linearRows = 16
+// A part of a product computes linearRows rows by linearPanels panels of four columns of the result.
+const (
+	linearRows   = 16
+	linearPanels = 16
+)
 
 // LinearForward computes
 //
@@ -39,11 +42,15 @@ func (l *LinearForward) Run(y, x, w, b []float32) {
 }
 
 func (l *LinearForward) run(_, part int) {
-	lo, hi := l.product.rows(part)
+	p := &l.product
+	r0, r1, c0, c1 := p.block(part)
 	if l.bias == nil {
 		return
 	}
-	AddBias(l.product.y[lo*l.product.n:hi*l.product.n], l.product.y[lo*l.product.n:hi*l.product.n], l.bias)
+	for r := r0; r < r1; r++ {
+		row := p.y[r*p.n+c0 : r*p.n+c1]
+		Add(row, row, l.bias[c0:c1])
+	}
 }
 
 // LinearBackwardData computes
@@ -64,7 +71,7 @@ type LinearBackwardData struct {
 func NewLinearBackwardData(p *Pool, s LinearShape) *LinearBackwardData {
 	l := &LinearBackwardData{}
 	l.product.init(p, s.N, s.Out, s.In, s.In, 1)
-	l.part = func(_, part int) { l.product.rows(part) }
+	l.part = func(_, part int) { l.product.block(part) }
 	return l
 }
 
@@ -77,6 +84,7 @@ type product struct {
 	m, k, n    int
 	krow, jrow int // distance in b of neighbours along k and along n
 	panels     int
+	columns    int // parts side by side
 	packed     [][4]float32
 	y, x, b    []float32
 	pack       func(worker, part int)
@@ -84,6 +92,7 @@ type product struct {
 
 func (p *product) init(pool *Pool, m, k, n, krow, jrow int) {
 	*p = product{pool: pool, m: m, k: k, n: n, krow: krow, jrow: jrow, panels: (n + 3) / 4}
+	p.columns = (p.panels + linearPanels - 1) / linearPanels
 	p.packed = make([][4]float32, p.panels*k)
 	p.pack = func(_, panel int) {
 		packPanel(p.packed[panel*k:(panel+1)*k], min(4, n-4*panel), p.b[4*panel*jrow:], krow, jrow)
@@ -96,18 +105,21 @@ func (p *product) run(y, x, b []float32, part func(worker, part int)) {
 	mustLen("right factor", b, p.k*p.n)
 	p.y, p.x, p.b = y, x, b
 	p.pool.Run(p.panels, p.pack)
-	p.pool.Run((p.m+linearRows-1)/linearRows, part)
+	p.pool.Run((p.m+linearRows-1)/linearRows*p.columns, part)
 	p.y, p.x, p.b = nil, nil, nil
 }
 
-// rows computes one part and returns its range of rows.
-func (p *product) rows(part int) (lo, hi int) {
-	lo, hi = part*linearRows, min(p.m, (part+1)*linearRows)
+// block computes one part: rows [r0, r1) and columns [c0, c1).
+func (p *product) block(part int) (r0, r1, c0, c1 int) {
+	r0 = part / p.columns * linearRows
+	r1 = min(p.m, r0+linearRows)
+	q0 := part % p.columns * linearPanels
+	q1 := min(p.panels, q0+linearPanels)
 	seg := segments{1, 0, p.k}
-	for q := range p.panels {
-		correlate(p.y[lo*p.n+4*q:], p.n, min(4, p.n-4*q), hi-lo, p.x[lo*p.k:], p.k, seg, p.packed[q*p.k:(q+1)*p.k])
+	for q := q0; q < q1; q++ {
+		correlate(p.y[r0*p.n+4*q:], p.n, min(4, p.n-4*q), r1-r0, p.x[r0*p.k:], p.k, seg, p.packed[q*p.k:(q+1)*p.k])
 	}
-	return lo, hi
+	return r0, r1, 4 * q0, min(p.n, 4*q1)
 }
 
 // LinearBackwardWeights computes

@@ -52,27 +52,35 @@ func MaxPool(y []float32, from []int32, x []float32, s PoolShape) {
 			at := (oy*ow + ox) * ch
 			out, src := y[at:at+ch], from[at:at+ch]
 			y0, x0 := oy*s.Stride-s.Pad, ox*s.Stride-s.Pad
-			first := true
+			first := (max(0, y0)*s.W + max(0, x0)) * ch
+			for c := range src {
+				src[c] = int32(first + c)
+			}
 			for iy := max(0, y0); iy < min(s.H, y0+s.Kernel); iy++ {
 				for ix := max(0, x0); ix < min(s.W, x0+s.Kernel); ix++ {
-					base := (iy*s.W + ix) * ch
-					in := x[base : base+ch]
-					if first {
-						copy(out, in)
-						for c := range src {
-							src[c] = int32(base + c)
-						}
-						first = false
-						continue
-					}
-					for c, v := range in {
-						if v > out[c] || v != v {
-							out[c], src[c] = v, int32(base+c)
-						}
-					}
+					larger(src, x, (iy*s.W+ix)*ch)
 				}
 			}
+			for c, i := range src {
+				out[c] = x[i]
+			}
 		}
+	}
+}
+
+// larger computes from[c] = i+c where x[i+c] is larger than x[from[c]] or NaN. A choice between integers
+// compiles to a conditional move; a choice between floats would be a branch that cannot be predicted.
+func larger(from []int32, x []float32, i int) {
+	for c, v := range x[i : i+len(from)] {
+		old := from[c]
+		chosen := old
+		if v > x[old] {
+			chosen = int32(i + c)
+		}
+		if v != v {
+			chosen = int32(i + c)
+		}
+		from[c] = chosen
 	}
 }
 

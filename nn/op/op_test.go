@@ -19,6 +19,8 @@ type opCase struct {
 	build  func(p *op.Pool, in gorgonia.Nodes) (*gorgonia.Node, error)
 	ref    func(in [][]float64) []float64
 	kinks  bool // the inputs must keep away from each other and from 0
+
+	outGrad []float32 // gradient of the output; nil means random
 }
 
 var (
@@ -163,6 +165,21 @@ func opCases() []opCase {
 			name: "flatten", inputs: []tensor.Shape{{2, 4, 5, 3}}, ref: refSame,
 			build: func(p *op.Pool, in nodes) (node, error) { return op.Flatten(p, in[0]) },
 		},
+		{
+			name: "residual block", inputs: []tensor.Shape{{3, 4, 4, 2}, {3, 3, 2, 4}, {4}, {4}},
+			build: func(p *op.Pool, in nodes) (node, error) {
+				h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Stride: 2, Pad: 1}))
+				h = gorgonia.Must(op.BatchNorm(p, h, in[2], in[3], op.NewStatistics(4), op.BatchNormConfig{Train: true}))
+				h = gorgonia.Must(op.Add(p, h, gorgonia.Must(op.Shortcut(p, in[0], 2, 4))))
+				return op.GlobalAvgPool(p, gorgonia.Must(op.ReLU(p, h)))
+			},
+			ref: func(in [][]float64) []float64 {
+				h := refConv([4]int{3, 4, 4, 2}, [4]int{3, 3, 2, 4}, 2, 1)(in)
+				h = refBatchNorm(1, 12, 4, nil, nil)([][]float64{h, in[2], in[3]})
+				h = refAdd([][]float64{h, refShortcut([4]int{3, 4, 4, 2}, 2, 4)(in)})
+				return refGlobalAvgPool(3, 4, 4)([][]float64{refReLU([][]float64{h})})
+			},
+		},
 		loss("softmaxCrossEntropy of classes", false, 0),
 		loss("softmaxCrossEntropy smoothed", false, 0.1),
 		loss("softmaxCrossEntropy of distributions", true, 0),
@@ -234,6 +251,9 @@ func newRun(t testing.TB, c opCase, p *op.Pool, in [][]float64) *run {
 	r.loss = r.out
 	if !r.out.IsScalar() {
 		r.weigh = newWeigh(r.out)
+		if c.outGrad != nil {
+			r.weigh.weights = c.outGrad
+		}
 		if r.loss, err = gorgonia.ApplyOp(r.weigh, r.out); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,215 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// reference walks every product of a convolution: f gets the indices of input, weight and output.
+func (s ConvShape) reference(f func(x, w, y int)) {
+	for n := range s.N {
+		for oy := range s.OutH() {
+			for ox := range s.OutW() {
+				for r := range s.KernelH {
+					for c := range s.KernelW {
+						iy, ix := oy*s.Stride+r-s.Pad, ox*s.Stride+c-s.Pad
+						if iy < 0 || iy >= s.H || ix < 0 || ix >= s.W {
+							continue
+						}
+						for i := range s.In {
+							for o := range s.Out {
+								f(((n*s.H+iy)*s.W+ix)*s.In+i, ((r*s.KernelW+c)*s.In+i)*s.Out+o, ((n*s.OutH()+oy)*s.OutW()+ox)*s.Out+o)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checkClose compares with a float64 reference, to a tolerance relative to the largest value.
+func checkClose(t failer, what string, got []float32, want []float64, tolerance float64) {
+	t.Helper()
+	scale := 1e-6
+	for _, w := range want {
+		scale = max(scale, math.Abs(w))
+	}
+	checkWithin(t, what, got, want, tolerance*scale)
+}
+
+func checkWithin(t failer, what string, got []float32, want []float64, distance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		if !(math.Abs(float64(got[i])-w) <= distance) {
+			t.Fatalf("%s: value %d is %v, want %v ± %v", what, i, got[i], w, distance)
+		}
+	}
+}
+
+func checkSameBits(t failer, what string, got, want []float32) {
+	t.Helper()
+	for i, w := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(w) {
+			t.Fatalf("%s: value %d is %v, want %v", what, i, got[i], w)
+		}
+	}
+}
+
+// sums are reference sums of products, and of their sizes: what rounding errors are measured by.
+type sums struct{ value, size []float64 }
+
+func newSums(n int) sums { return sums{make([]float64, n), make([]float64, n)} }
+
+func (s sums) add(i int, a, b float32) {
+	p := float64(a) * float64(b)
+	s.value[i] += p
+	s.size[i] += math.Abs(p)
+}
+
+func (s sums) check(t failer, what string, got []float32) {
+	t.Helper()
+	checkWithin(t, what, got, s.value, 1e-6*slices.Max(s.size)+1e-30)
+}
+
+// garbage is what an output holds before a kernel writes it.
+func garbage(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(math.NaN())
+	}
+	return x
+}
+
+func checkConv(t failer, s ConvShape, p *Pool) {
+	x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+	wantY, wantX, wantW := newSums(len(dy)), newSums(len(x)), newSums(len(w))
+	s.reference(func(i, j, k int) {
+		wantY.add(k, x[i], w[j])
+		wantX.add(i, w[j], dy[k])
+		wantW.add(j, x[i], dy[k])
+	})
+	forward, data, weights := NewConvForward(p, s), NewConvBackwardData(p, s), NewConvBackwardWeights(p, s)
+	for range 2 { // the second run meets the scratch of the first
+		y, dx, dw := garbage(len(dy)), garbage(len(x)), garbage(len(w))
+		forward.Run(y, x, w)
+		wantY.check(t, "output", y)
+		data.Run(dx, w, dy)
+		wantX.check(t, "input gradient", dx)
+		weights.Run(dw, x, dy)
+		wantW.check(t, "weight gradient", dw)
+	}
+}
+
+func TestConvolutionsAgreeWithTheReferenceForAnyShape(t *testing.T) {
+	p := NewPool(3)
+	defer p.Close()
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+		s := ConvShape{
+			N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
+			KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
+			Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
+		}
+		if s.Check() != nil {
+			t.Skip("the kernel does not fit")
+		}
+		checkConv(t, s, p)
+	})
+}
+
+// wideShapes need several strips an image, few images, many images, and several groups of panels.
+var wideShapes = []ConvShape{
+	{N: 1, H: 9, W: 70, In: 66, KernelH: 3, KernelW: 3, Out: 5, Stride: 1, Pad: 1},
+	{N: 2, H: 11, W: 70, In: 40, KernelH: 3, KernelW: 2, Out: 9, Stride: 2, Pad: 1},
+	{N: 19, H: 4, W: 4, In: 3, KernelH: 3, KernelW: 3, Out: 17, Stride: 1, Pad: 1},
+}
+
+func TestConvolutionsInStripsAgreeWithTheReference(t *testing.T) {
+	for _, s := range wideShapes {
+		checkConv(t, s, nil)
+	}
+}
+
+func TestConvolutionsGiveTheSameBitsForAnyPool(t *testing.T) {
+	for _, s := range append(wideShapes, ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1}) {
+		x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+		all := func(p *Pool) (y, dx, dw []float32) {
+			y, dx, dw = garbage(len(dy)), garbage(len(x)), garbage(len(w))
+			NewConvForward(p, s).Run(y, x, w)
+			NewConvBackwardData(p, s).Run(dx, w, dy)
+			NewConvBackwardWeights(p, s).Run(dw, x, dy)
+			return y, dx, dw
+		}
+		y, dx, dw := all(nil)
+		for _, threads := range []int{1, 2, 8} {
+			p := NewPool(threads)
+			defer p.Close()
+			y2, dx2, dw2 := all(p)
+			checkSameBits(t, "output", y2, y)
+			checkSameBits(t, "input gradient", dx2, dx)
+			checkSameBits(t, "weight gradient", dw2, dw)
+		}
+	}
+}
+
+func TestKernelsDoNotAllocate(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	s := ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1}
+	x, w, y := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+	forward, data, weights := NewConvForward(p, s), NewConvBackwardData(p, s), NewConvBackwardWeights(p, s)
+	ls := LinearShape{N: 40, In: 9, Out: 20}
+	lx, lw, ly, lb := random(360, 1), random(180, 2), random(800, 3), random(20, 4)
+	linear, lData, lWeights := NewLinearForward(p, ls), NewLinearBackwardData(p, ls), NewLinearBackwardWeights(p, ls)
+	norm := NewBatchNorm(p, NormShape{2, 20, 9})
+	gamma, beta, z := random(9, 5), random(9, 6), random(360, 7)
+	if n := testing.AllocsPerRun(5, func() {
+		forward.Run(y, x, w)
+		data.Run(x, w, y)
+		weights.Run(w, x, y)
+		linear.Run(ly, lx, lw, lb)
+		lData.Run(lx, lw, ly)
+		lWeights.Run(lw, lb, lx, ly)
+		norm.Statistics(lx, 1e-5)
+		norm.Normalise(z, lx, gamma, beta)
+		norm.Backward(z, gamma, beta, lx, gamma, lx, false)
+		norm.Fixed(beta, gamma, 1e-5)
+	}); n != 0 {
+		t.Errorf("%v allocations a run", n)
+	}
+}
+
+func TestAShapeThatCannotBeIsRefused(t *testing.T) {
+	ok := ConvShape{N: 1, H: 4, W: 4, In: 1, KernelH: 3, KernelW: 3, Out: 1, Stride: 1}
+	for want, change := range map[string]func(s *ConvShape){
+		"empty dimension": func(s *ConvShape) { s.N = 0 },
+		"stride 0":        func(s *ConvShape) { s.Stride = 0 },
+		"padding -1":      func(s *ConvShape) { s.Pad = -1 },
+		"does not fit":    func(s *ConvShape) { s.KernelW = 5 },
+	} {
+		s := ok
+		change(&s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", s, err, want)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a slice of the wrong length was taken")
+		}
+	}()
+	NewConvForward(nil, ok).Run(make([]float32, 3), make([]float32, 16), make([]float32, 9))
+}
