@@ -53,7 +53,7 @@ func (s Slice) Range(n int) (from, to int, err error) {
 			return 0, 0, fmt.Errorf("data: %v cuts a source that has no end", s)
 		}
 		if p, ok := cutPercent(b.text); ok {
-			*b.value = int(p*float64(n)/100 + 1e-6) // 0.57 of 100 is 56.99…
+			*b.value = int(p*float64(n)/100 + 1e-6) // 0.03% of 50000 is 14.99…
 			if p > 100 {
 				return 0, 0, fmt.Errorf("data: %v: %s is more than 100%%", s, b.text)
 			}
