@@ -22,22 +22,23 @@ const Endless = -1
 // an epoch, each once, in an order that depends on seed and the epoch. It
 // takes constant memory. No records, or an unknown ordering, is an error.
 func Order(n int, ordering Ordering, seed uint64) Seq[Origin] {
-	switch {
-	case n == 0:
+	switch ordering {
+	case Permuted, Sequential, "":
+	default:
+		return Fail[Origin](fmt.Errorf("data: order is %q, want %s or %s", ordering, Permuted, Sequential))
+	}
+	switch n {
+	case 0:
 		return Fail[Origin](fmt.Errorf("data: the source holds no records"))
-	case n == Endless:
+	case Endless:
 		return func(yield func(Origin, error) bool) {
 			for read := int64(0); yield(Origin{Index: int(read), Read: read}, nil); read++ {
 			}
 		}
 	}
 	at := func(epoch, i uint64) uint64 { return permute(i, uint64(n), mix(seed^mix(epoch))) }
-	switch ordering {
-	case Permuted, "":
-	case Sequential:
+	if ordering == Sequential {
 		at = func(_, i uint64) uint64 { return i }
-	default:
-		return Fail[Origin](fmt.Errorf("data: order is %q, want %s or %s", ordering, Permuted, Sequential))
 	}
 	return func(yield func(Origin, error) bool) {
 		read := int64(0)
