@@ -119,6 +119,12 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 	}
 	b := p.Image.Bounds()
 	i := 0
+	var colours []color.NRGBA
+	if m, ok := p.Image.(*image.Paletted); ok {
+		for _, c := range m.Palette {
+			colours = append(colours, color.NRGBAModel.Convert(c).(color.NRGBA))
+		}
+	}
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		switch m := p.Image.(type) {
 		case *image.YCbCr:
@@ -137,6 +143,22 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
 			for ; len(row) >= 4; row = row[4:] {
 				f(i, row[0], row[1], row[2])
+				i++
+			}
+		case *image.RGBA:
+			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
+			for ; len(row) >= 4; row = row[4:] {
+				c := color.NRGBA{row[0], row[1], row[2], row[3]}
+				if c.A != 0xff {
+					c = color.NRGBAModel.Convert(color.RGBA(c)).(color.NRGBA)
+				}
+				f(i, c.R, c.G, c.B)
+				i++
+			}
+		case *image.Paletted:
+			for _, v := range m.Pix[m.PixOffset(b.Min.X, y):][:b.Dx()] {
+				c := colours[v]
+				f(i, c.R, c.G, c.B)
 				i++
 			}
 		case *image.CMYK:

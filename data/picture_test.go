@@ -85,6 +85,12 @@ func TestEveryFormHasTheColoursOfTheStandardLibrary(t *testing.T) {
 			clear.Set(x, y, nrgba.At(x, y))
 		}
 	}
+	paletted := image.NewPaletted(outer, color.Palette{color.White, color.NRGBA{9, 80, 7, 60}, color.YCbCr{90, 60, 200}, color.Transparent})
+	noise(paletted.Pix)
+	for i := range paletted.Pix {
+		paletted.Pix[i] %= 4
+	}
+	forms["Paletted"] = paletted
 	forms["Gray"], forms["Gray16"], forms["CMYK"] = gray, gray16, cmyk
 	forms["NRGBA"], forms["NRGBA64"], forms["RGBA"], forms["RGBA, transparent"] = nrgba, nrgba64, rgba, clear
 	for name, m := range forms {
