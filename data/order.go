@@ -22,22 +22,23 @@ const Endless = -1
 // an epoch, each once, in an order that depends on seed and the epoch. It
 // takes constant memory. No records, or an unknown ordering, is an error.
 func Order(n int, ordering Ordering, seed uint64) Seq[Origin] {
-	switch {
-	case n == 0:
+	switch ordering {
+	case Permuted, Sequential, "":
+	default:
+		return Fail[Origin](fmt.Errorf("data: order is %q, want %s or %s", ordering, Permuted, Sequential))
+	}
+	switch n {
+	case 0:
 		return Fail[Origin](fmt.Errorf("data: the source holds no records"))
-	case n == Endless:
+	case Endless:
 		return func(yield func(Origin, error) bool) {
 			for read := int64(0); yield(Origin{Index: int(read), Read: read}, nil); read++ {
 			}
 		}
 	}
 	at := func(epoch, i uint64) uint64 { return permute(i, uint64(n), mix(seed^mix(epoch))) }
-	switch ordering {
-	case Permuted, "":
-	case Sequential:
+	if ordering == Sequential {
 		at = func(_, i uint64) uint64 { return i }
-	default:
-		return Fail[Origin](fmt.Errorf("data: order is %q, want %s or %s", ordering, Permuted, Sequential))
 	}
 	return func(yield func(Origin, error) bool) {
 		read := int64(0)
@@ -83,9 +84,11 @@ func permute(i, n, key uint64) uint64 {
 }
 
 // feistel permutes numbers of low+high bits. Each round adds a function of
-// one half to the other and swaps the two.
+// one half to the other and swaps the two. Few bits take more rounds: with 8
+// rounds of 3 bits some permutations are half as likely again as others, with
+// 24 no difference shows in 300,000 draws.
 func feistel(x uint64, low, high int, key uint64) uint64 {
-	const rounds = 8
+	rounds := max(8, 96/(low+high))
 	for r := range uint64(rounds) {
 		right := x & (1<<low - 1)
 		left := (x >> low) ^ (mix(key^right<<8^r) & (1<<high - 1))

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // image.Decode knows the formats that are imported
-	_ "image/jpeg"
-	_ "image/png"
 )
 
 // MaxPixels is the largest picture that is decoded, width times height.
@@ -39,8 +36,10 @@ func (p Picture) Size() int {
 	}
 }
 
-// Decode returns p decoded. It fails on what is no picture, is damaged, or
-// has more than [MaxPixels]; a header alone costs no memory.
+// Decode returns p decoded. It fails on what is no JPEG, PNG or GIF, is
+// damaged or not whole, or has more than [MaxPixels]; a header alone costs no
+// memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
+// noticed: the format has no checksums.
 func (p Picture) Decode() (Picture, error) {
 	if p.Encoded == nil {
 		return p, nil
@@ -48,16 +47,28 @@ func (p Picture) Decode() (Picture, error) {
 	if len(p.Encoded) == 0 {
 		return Picture{}, errors.New("data: the picture is empty")
 	}
-	c, format, err := image.DecodeConfig(bytes.NewReader(p.Encoded))
+	format, ok := codecOf(p.Encoded)
+	if !ok {
+		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF (it begins with %.16q)", p.Encoded)
+	}
+	c, err := format.config(bytes.NewReader(p.Encoded))
 	if err != nil {
-		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF that can be decoded (it begins with %.16q): %w", p.Encoded, err)
+		return Picture{}, fmt.Errorf("data: decoding the header of a %s: %w", format.name, err)
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > MaxPixels/c.Height {
 		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, want at least one and at most %d", c.Width, c.Height, MaxPixels)
 	}
-	m, _, err := image.Decode(bytes.NewReader(p.Encoded))
+	if c.Width*c.Height/format.pixelsPerByte > len(p.Encoded) {
+		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, more than %d bytes of %s can hold", c.Width, c.Height, len(p.Encoded), format.name)
+	}
+	m, err := format.decode(bytes.NewReader(p.Encoded))
 	if err != nil {
-		return Picture{}, fmt.Errorf("data: decoding %s: %w", format, err)
+		return Picture{}, fmt.Errorf("data: decoding a %s: %w", format.name, err)
+	}
+	if format.whole != nil {
+		if err := format.whole(p.Encoded); err != nil {
+			return Picture{}, err
+		}
 	}
 	return Picture{Image: m}, nil
 }
@@ -108,6 +119,12 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 	}
 	b := p.Image.Bounds()
 	i := 0
+	var colours []color.NRGBA
+	if m, ok := p.Image.(*image.Paletted); ok {
+		for _, c := range m.Palette {
+			colours = append(colours, color.NRGBAModel.Convert(c).(color.NRGBA))
+		}
+	}
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		switch m := p.Image.(type) {
 		case *image.YCbCr:
@@ -126,6 +143,22 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
 			for ; len(row) >= 4; row = row[4:] {
 				f(i, row[0], row[1], row[2])
+				i++
+			}
+		case *image.RGBA:
+			row := m.Pix[m.PixOffset(b.Min.X, y):][:4*b.Dx()]
+			for ; len(row) >= 4; row = row[4:] {
+				c := color.NRGBA{row[0], row[1], row[2], row[3]}
+				if c.A != 0xff {
+					c = color.NRGBAModel.Convert(color.RGBA(c)).(color.NRGBA)
+				}
+				f(i, c.R, c.G, c.B)
+				i++
+			}
+		case *image.Paletted:
+			for _, v := range m.Pix[m.PixOffset(b.Min.X, y):][:b.Dx()] {
+				c := colours[v]
+				f(i, c.R, c.G, c.B)
 				i++
 			}
 		case *image.CMYK:

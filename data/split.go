@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +53,7 @@ func (s Slice) Range(n int) (from, to int, err error) {
 			return 0, 0, fmt.Errorf("data: %v cuts a source that has no end", s)
 		}
 		if p, ok := cutPercent(b.text); ok {
-			*b.value = int(p / 100 * float64(n))
+			*b.value = int(p*float64(n)/100 + 1e-6) // 0.03% of 50000 is 14.99…
 			if p > 100 {
 				return 0, 0, fmt.Errorf("data: %v: %s is more than 100%%", s, b.text)
 			}
@@ -121,40 +122,63 @@ func Subset(src Source, s Slice, seed uint64) (Source, error) {
 	return &Part{src, records}, nil
 }
 
-// stratified permutes the records of src so that the classes are spread
-// evenly: the j-th of the n records of a class, in random order, stands at
-// (j + u) / n of the way, with u between 0 and 1 fixed for the class.
+// stratified permutes the records of src so that the first k of all n have
+// each class in its share to within a record: the j-th of the m records of a
+// class, in random order, stands no earlier than after (j-1)·n/m records and
+// no later than after j·n/m. Of those that may come next it is the one most
+// urgent (Steiner and Yeomans 1993), of the equally urgent that of the class
+// that seed prefers.
 func stratified(src Source, seed uint64) []int {
-	type place struct {
-		at     float64
-		record int
-	}
 	classes := 1
 	label := func(int) int { return 0 }
 	if l, ok := src.(Labelled); ok {
 		classes, label = len(l.Classes()), l.Label
 	}
+	n := src.Len()
 	r := rand.New(rand.NewPCG(mix(seed), 1))
 	members := make([][]int, classes)
-	for _, i := range r.Perm(src.Len()) {
+	for _, i := range r.Perm(n) {
 		c := label(i)
 		members[c] = append(members[c], i)
 	}
-	places := make([]place, 0, src.Len())
-	for _, m := range members {
-		u := r.Float64()
-		for j, record := range m {
-			places = append(places, place{(float64(j) + u) / float64(len(m)), record})
+	due := make([][]place, n) // by the number of records before
+	for c, preference := range r.Perm(classes) {
+		m := len(members[c])
+		for j, record := range members[c] {
+			first := j * n / m
+			due[first] = append(due[first], place{((j+1)*n + m - 1) / m, preference, record})
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.record, b.record))
-	})
-	records := make([]int, len(places))
-	for i, p := range places {
-		records[i] = p.record
+	var waiting places
+	records := make([]int, n)
+	for i := range records {
+		for _, p := range due[i] {
+			heap.Push(&waiting, p)
+		}
+		records[i] = heap.Pop(&waiting).(place).record
 	}
 	return records
+}
+
+// place is a record that waits for its place in a permutation, of which the
+// latest is the last-th.
+type place struct{ last, preference, record int }
+
+// places is a heap, the most urgent first.
+type places []place
+
+func (p places) Len() int      { return len(p) }
+func (p places) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(v any)   { *p = append(*p, v.(place)) }
+
+func (p places) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(p[i].last, p[j].last), cmp.Compare(p[i].preference, p[j].preference)) < 0
+}
+
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
 }
 
 // Len implements [Source].
