@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/experiments"
+	"github.com/reprise-ml/reprise/experiments/specs"
+)
+
+func configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Write, check or print a spec",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(configInit(), configCheck(), configPrint())
+	return cmd
+}
+
+func configInit() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a spec for your own folder of pictures, with every setting explained",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := specs.Files.ReadFile("folder.yaml")
+			if err != nil {
+				return err
+			}
+			if out == "-" {
+				_, err := os.Stdout.Write(text)
+				return err
+			}
+			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s exists already; -o names another file", out)
+			}
+			if err != nil {
+				return err
+			}
+			if _, err := f.Write(text); err != nil {
+				f.Close()
+				return err
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+			fmt.Printf("wrote %s; next: put in your path, then reprise train -c %s\n", out, out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "run.yaml", "file to write, - for stdout")
+	return cmd
+}
+
+func configCheck() *cobra.Command {
+	var spec specFlags
+	cmd := &cobra.Command{
+		Use:   "check [run.yaml]",
+		Short: "Check a spec, its data and its model, and train nothing",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				spec.path = args[0]
+			}
+			s, err := spec.load(cmd)
+			if err != nil {
+				return err
+			}
+			r := experiments.Run{Spec: s, Notice: notice}
+			if err := r.Check(cmd.Context()); err != nil {
+				return usageError{err}
+			}
+			fmt.Printf("%s: good\n", spec.path)
+			return nil
+		},
+	}
+	spec.add(cmd)
+	return cmd
+}
+
+func configPrint() *cobra.Command {
+	var spec specFlags
+	cmd := &cobra.Command{
+		Use:   "print [run.yaml]",
+		Short: "Print a spec in full, with all defaults",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				spec.path = args[0]
+			}
+			s, err := spec.load(cmd)
+			if err != nil {
+				return err
+			}
+			return s.Write(os.Stdout)
+		},
+	}
+	spec.add(cmd)
+	return cmd
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/experiments"
+)
+
+func evalCommand() *cobra.Command {
+	var (
+		spec   specFlags
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "eval RUN|WEIGHTS",
+		Short: "Measure a run's best weights, or a file of weights, on validation and test data",
+		Example: `  reprise eval runs/cifar10
+  reprise eval model.safetensors -c run.yaml --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := os.Stat(args[0])
+			if err != nil {
+				return err
+			}
+			var s experiments.Spec
+			weights := args[0]
+			if info.IsDir() {
+				if spec.path != "" {
+					return usageError{fmt.Errorf("%s is a run directory, which has its own spec; -c goes with a file of weights", args[0])}
+				}
+				s, weights, err = experiments.DefaultRegistry().LoadRun(args[0], spec.sets...)
+			} else {
+				s, err = spec.load(cmd)
+			}
+			if err != nil {
+				return err
+			}
+			parts, err := s.EvaluateWeights(cmd.Context(), weights)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(os.Stdout).Encode(parts)
+			}
+			for i, p := range parts {
+				if i > 0 {
+					fmt.Println()
+				}
+				printEvaluated(p)
+			}
+			return nil
+		},
+	}
+	spec.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func printEvaluated(p experiments.Evaluated) {
+	fmt.Printf("%s (%s): error %.4f, loss %.4f, %d examples\n", p.Part, p.Split, p.Error, p.Loss, p.Examples)
+	width := len("class")
+	for _, c := range p.Classes {
+		width = max(width, len([]rune(c.Class)))
+	}
+	fmt.Printf("  %-*s  examples   error  most often taken for\n", width, "class")
+	for _, c := range p.Classes {
+		fmt.Printf("  %-*s  %8d  %.4f  %s\n", width, c.Class, c.Examples, c.Error, c.Mistaken)
+	}
+}

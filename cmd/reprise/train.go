@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/experiments"
+	"github.com/reprise-ml/reprise/train"
+	"github.com/reprise-ml/reprise/train/report"
+)
+
+func trainCommand() *cobra.Command {
+	var (
+		spec     specFlags
+		out      string
+		initial  string
+		force    bool
+		asJSON   bool
+		quietRun bool
+	)
+	cmd := &cobra.Command{
+		Use:   "train -c run.yaml",
+		Short: "Train a model as a spec says",
+		Long: `Train a model as a spec says, and write a run directory: config.yaml,
+metrics.jsonl, metrics.csv, summary.json, best.safetensors, final.safetensors.
+
+Exit codes: 0 done or target reached, 1 error, 2 bad usage or spec, 3 budget
+spent without reaching the target, 4 diverged, 5 too many damaged records,
+130 interrupted.`,
+		Example: `  reprise train -c run.yaml
+  reprise train -c run.yaml --strategy example --factor 2 --set train.batch=64`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := spec.load(cmd)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = filepath.Join("runs", s.Name)
+			}
+			r := experiments.Run{Spec: s, Dir: out, Force: force, Init: initial, Notice: notice}
+			if !quietRun {
+				r.Progress = progress("", s)
+			}
+			summary, err := r.Train(cmd.Context())
+			if summary.Status == "" {
+				return err
+			}
+			if asJSON {
+				if err := json.NewEncoder(os.Stdout).Encode(summary); err != nil {
+					return err
+				}
+			} else {
+				printSummary(out, summary)
+			}
+			var diverged train.Diverged
+			switch {
+			case cmd.Context().Err() != nil:
+				return ended(exitInterrupted)
+			case errors.As(err, &diverged):
+				return ended(exitDiverged)
+			case err == nil && summary.Status == report.Budget:
+				return ended(exitBudget)
+			}
+			return err
+		},
+	}
+	spec.add(cmd)
+	spec.addEcho(cmd)
+	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")
+	cmd.Flags().StringVar(&initial, "init", "", "safetensors file of the first weights")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the run that is in the directory")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	cmd.Flags().BoolVarP(&quietRun, "quiet", "q", false, "show no progress")
+	return cmd
+}
+
+// printSummary writes how a run ended.
+func printSummary(dir string, s report.Summary) {
+	fmt.Printf("%s: %s\n", s.Name, statusText(s))
+	fmt.Printf("  %d fresh examples, %d examples, %d steps, %d reads\n", s.FreshExamples, s.Examples, s.Steps, s.Reads)
+	if s.BadRecords > 0 {
+		fmt.Printf("  %d damaged records skipped, %d reads of them: %s\n", s.BadRecords, s.BadReads, filepath.Join(dir, "errors.jsonl"))
+	}
+	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data; %.1f s to fill the buffers; %.1f CPU s\n",
+		s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.FillSeconds, s.CPUSeconds)
+	if s.FinalValError != nil {
+		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)
+	}
+	if s.TestError != nil {
+		fmt.Printf("  test_error %.4f, of the best weights\n", *s.TestError)
+	}
+	fmt.Printf("  files: %s\n", dir)
+}
+
+func statusText(s report.Summary) string {
+	switch s.Status {
+	case report.Done:
+		return "done"
+	case report.TargetMet:
+		return fmt.Sprintf("%s reached after %d fresh examples, in %.1f s", s.Target, *s.FreshToTarget, *s.WallToTarget)
+	case report.Budget:
+		return fmt.Sprintf("the budget is spent, and %s was not reached", s.Target)
+	case report.Diverging:
+		return s.Error
+	}
+	return string(s.Status)
+}

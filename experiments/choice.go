@@ -1,0 +1,55 @@
+package experiments
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Choice is one of the things a [Registry] knows under a name, with its
+// settings. In YAML it is the name alone, or {name: {setting: value, …}}.
+type Choice[T any] struct {
+	Name  string
+	Value T
+}
+
+// IsZero reports whether nothing was chosen.
+func (c Choice[T]) IsZero() bool { return c.Name == "" }
+
+// MarshalYAML writes c in its YAML form.
+func (c Choice[T]) MarshalYAML() (any, error) {
+	if v := reflect.ValueOf(c.Value); c.Name == "" || !v.IsValid() || reflect.Indirect(v).IsZero() {
+		return c.Name, nil
+	}
+	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
+}
+
+// chooser is a *Choice[T] of any T.
+type chooser interface {
+	choose(r Registry, name string) (settings reflect.Value, known []string)
+}
+
+// choose makes c the thing called name. Its settings are a pointer to a
+// struct, filled where c was that thing already; without such a thing they
+// are invalid, and known holds the names there are.
+func (c *Choice[T]) choose(r Registry, name string) (settings reflect.Value, known []string) {
+	for _, kind := range []any{r.Sources, r.Augmentations, r.Models, r.Optimizers} {
+		things, ok := kind.(map[string]func() T)
+		if !ok {
+			continue
+		}
+		fresh, ok := things[name]
+		if !ok {
+			return reflect.Value{}, slices.Sorted(maps.Keys(things))
+		}
+		value := fresh()
+		if c.Name == name {
+			reflect.ValueOf(value).Elem().Set(reflect.ValueOf(c.Value).Elem())
+		}
+		*c = Choice[T]{name, value}
+		return reflect.ValueOf(value), nil
+	}
+	return reflect.Value{}, nil
+}

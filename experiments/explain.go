@@ -1,0 +1,170 @@
+package experiments
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/echo"
+)
+
+// Explain writes the pipeline of s, one stage a line in the order data flows,
+// with its numbers filled in. It opens the data and builds the model.
+func (s Spec) Explain(w io.Writer) error {
+	s, d, err := s.Open()
+	if err != nil {
+		return err
+	}
+	asked := s.Stages.Shuffle
+	s = s.sizeBuffer()
+	r := Run{Spec: s, data: d}
+	if err := r.prepare(nil); err != nil {
+		return err
+	}
+	b := &strings.Builder{}
+	e, factor := s.Echo, float64(s.Echo.Factor)
+	fmt.Fprintf(b, "%s: ", s.Name)
+	if e.Strategy == echo.None {
+		b.WriteString("no echo, the baseline\n\n")
+	} else {
+		fmt.Fprintf(b, "%s echo, factor %g\n\n", e.Strategy, factor)
+	}
+
+	stage := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	place := func(at echo.Strategy, what string) {
+		if e.Strategy == at {
+			fmt.Fprintf(b, "  ═══ echo ×%g: %s ═══\n", factor, what)
+		}
+	}
+	n := d.Train.Len()
+	size := "records without end"
+	if n != data.Endless {
+		size = number(float64(n)) + " records"
+	}
+	stage("source", "%s of %s, %s of %d classes, %s", s.Data.Train, s.Data.Source.Name, size, len(d.Classes), s.Data.Order)
+	stage("read", "%d at once%s", s.Stages.Readers, s.storageText())
+	place(echo.Read, "every copy is decoded and augmented anew")
+	stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
+	place(echo.Example, "every copy is augmented anew")
+	stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
+	place(echo.Augmentation, "copies are equal")
+	m := s.Stages.Shuffle.Examples
+	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*s.exampleBytes())
+	if asked.Memory > 0 {
+		buffer += fmt.Sprintf(" (%v asked for)", asked.Memory)
+	}
+	stage("shuffle", "%s", buffer)
+	batch := Bytes(4 * s.Train.Batch * 3 * s.Input.Size * s.Input.Size)
+	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.prefetched())
+	place(echo.Batch, "the whole batch, step after step")
+	if e.ShuffleBatches > 1 {
+		stage("shuffle", "buffer of %d whole batches, %v", e.ShuffleBatches, Bytes(e.ShuffleBatches)*batch)
+	}
+	stage("step", "%s, %s weights, %s", modelText(s.Model), number(float64(r.learner.Params.Count())), s.Train.Optimizer.Name)
+
+	b.WriteString("\n")
+	fresh := float64(s.Train.Batch) / factor
+	fmt.Fprintf(b, "A step trains on %d examples, of which %s are fresh.\n", s.Train.Batch, about(fresh))
+	if n != data.Endless {
+		fmt.Fprintf(b, "An epoch is %s fresh examples: %s steps.\n", number(float64(n)), about(float64(n)/fresh))
+	}
+	maxFresh, maxSteps := r.limits()
+	steps := math.Min(float64(maxSteps), float64(maxFresh)/fresh)
+	fmt.Fprintf(b, "The run ends after %s steps and %s fresh examples%s.\n", about(steps), about(steps*fresh), targetText(s.Stop.Target))
+	if e.Strategy != echo.None && e.Strategy != echo.Batch && m > s.Train.Batch {
+		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already (B·E[n(n−1)]/(4M·E[n])).\n", 100*s.duplicates())
+	}
+	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
+	if f := factor; e.Strategy != echo.None {
+		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// duplicates is the expected share of a batch's rows whose read is in the
+// batch already, for a batch much smaller than the shuffle buffer.
+func (s Spec) duplicates() float64 {
+	f := float64(s.Echo.Factor)
+	low := math.Floor(f)
+	up := f - low // share of items with one use more
+	pairs := (1-up)*low*(low-1) + up*(low+1)*low
+	return float64(s.Train.Batch) * pairs / (4 * float64(s.Stages.Shuffle.Examples) * f)
+}
+
+// echoedBefore is the factor of the echo that is left of the shuffle buffer.
+func (s Spec) echoedBefore() float64 {
+	if s.Echo.Strategy == echo.Batch {
+		return 1
+	}
+	return float64(s.Echo.Factor)
+}
+
+func (s Spec) storageText() string {
+	sim := s.Storage.Simulate
+	var parts []string
+	if sim.Latency > 0 {
+		parts = append(parts, fmt.Sprintf("latency %v", sim.Latency))
+	}
+	if sim.Jitter > 0 {
+		parts = append(parts, fmt.Sprintf("jitter up to %v", sim.Jitter))
+	}
+	if sim.Bandwidth > 0 {
+		parts = append(parts, fmt.Sprintf("%v/s", Bytes(sim.Bandwidth)))
+	} else if s.Storage.UpstreamRatio > 0 {
+		parts = append(parts, fmt.Sprintf("a batch in %g steps' time, measured when the run starts", s.Storage.UpstreamRatio))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " from simulated storage: " + strings.Join(parts, ", ")
+}
+
+// chain writes a list of augmentations with the settings they have.
+func chain(list []Choice[data.Augmentation]) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	parts := make([]string, len(list))
+	for i, a := range list {
+		parts[i] = a.Name + settings(a.Value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func modelText(m Choice[Model]) string { return m.Name + settings(m.Value) }
+
+// settings writes the fields of a struct that are set: (depth 8).
+func settings(v any) string {
+	s := reflect.Indirect(reflect.ValueOf(v))
+	var parts []string
+	for i := range s.NumField() {
+		if f := s.Field(i); s.Type().Field(i).IsExported() && !f.IsZero() {
+			parts = append(parts, fmt.Sprintf("%s %v", strings.ToLower(s.Type().Field(i).Name), f.Interface()))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+func targetText(t Target) string {
+	if t.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", or with %v", t)
+}
+
+// about writes a number that is a mean where it is not whole.
+func about(v float64) string {
+	if v == math.Trunc(v) {
+		return number(v)
+	}
+	return "about " + number(math.Round(v))
+}

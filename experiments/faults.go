@@ -1,0 +1,98 @@
+package experiments
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/reprise-ml/reprise/data"
+)
+
+// TooManyBad is the error of a run that met more distinct damaged records
+// than data.max_bad.
+type TooManyBad struct {
+	Bad, Max int
+	Last     error
+}
+
+func (e TooManyBad) Error() string {
+	return fmt.Sprintf("%d distinct damaged records, more than data.max_bad, %d; the last: %v", e.Bad, e.Max, e.Last)
+}
+
+// Unwrap returns what was wrong with the last of them.
+func (e TooManyBad) Unwrap() error { return e.Last }
+
+// faultLog skips damaged records, up to a number of distinct ones, and lists
+// each once in errors.jsonl.
+type faultLog struct {
+	max     int
+	file    *os.File
+	mu      sync.Mutex
+	records map[string]int64   // met, by part and name: the training read that met it first, or -1
+	reads   map[int64]struct{} // training reads that met one
+}
+
+// fault is a line of errors.jsonl.
+type fault struct {
+	Part   string `json:"part"`   // train, validation or test
+	Record int    `json:"record"` // its number in that part
+	Name   string `json:"name"`
+	Error  string `json:"error"`
+}
+
+func openFaults(dir string, max int) (*faultLog, error) {
+	f, err := os.Create(filepath.Join(dir, "errors.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("experiments: %w", err)
+	}
+	return &faultLog{max: max, file: f, records: map[string]int64{}, reads: map[int64]struct{}{}}, nil
+}
+
+// of returns the handler of the faults of one part.
+func (l *faultLog) of(part string, src data.Source) data.Faults {
+	return func(o data.Origin, err error) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		first := int64(-1)
+		if part == "train" {
+			first = o.Read
+			l.reads[o.Read] = struct{}{}
+		}
+		name := data.RecordName(src, o.Index)
+		if _, met := l.records[part+"/"+name]; met {
+			return nil
+		}
+		l.records[part+"/"+name] = first
+		text, _ := json.Marshal(fault{part, o.Index, name, err.Error()})
+		if _, err := l.file.Write(append(text, '\n')); err != nil {
+			return fmt.Errorf("experiments: %w", err)
+		}
+		if n := len(l.records); n > l.max {
+			return TooManyBad{n, l.max, err}
+		}
+		return nil
+	}
+}
+
+// counts returns what the first reads of the training met: how many of them
+// were of damaged records, and how many distinct damaged records there were,
+// those of evaluation included.
+func (l *faultLog) counts(reads int64) (bad int64, records int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.reads {
+		if r < reads {
+			bad++
+		}
+	}
+	for _, first := range l.records {
+		if first < reads {
+			records++
+		}
+	}
+	return bad, records
+}
+
+func (l *faultLog) Close() error { return l.file.Close() }

@@ -1,0 +1,215 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/optim"
+	"github.com/reprise-ml/reprise/train"
+	"github.com/reprise-ml/reprise/train/report"
+)
+
+// The files of weights in a run directory.
+const (
+	BestWeights  = "best.safetensors"  // those of the least validation error
+	FinalWeights = "final.safetensors" // those of the end
+)
+
+// note is the observer of every step.
+func (r *Run) note(p train.Progress, _ data.Batch) error {
+	r.losses += p.Last.Loss
+	if r.ema != nil {
+		if err := r.ema.Update(vectors(r.learner)); err != nil {
+			return err
+		}
+	}
+	if r.Progress != nil {
+		r.Progress.Update(r.position(p), p)
+	}
+	return nil
+}
+
+// position is how far the run is on the way to the limit that Total counts.
+func (r *Run) position(p train.Progress) int64 {
+	if r.Progress.Unit == string(Steps) {
+		return p.Steps
+	}
+	return p.Fresh
+}
+
+// logTraining writes a line of training and begins the next stretch.
+func (r *Run) logTraining(p train.Progress, _ data.Batch) error {
+	l := r.line(report.KindTrain, p)
+	steps := float64(p.Steps - r.since.Steps)
+	examples := float64(p.Examples - r.since.Examples)
+	l.Loss = pointer(r.losses / steps)
+	l.LR = pointer(p.Last.Rate)
+	l.GradNorm = pointer(p.Last.GradNorm)
+	if fresh := p.Fresh - r.since.Fresh; fresh > 0 {
+		l.EchoFactor = pointer(examples / float64(fresh))
+	}
+	l.DuplicateShare = pointer(float64(p.Duplicates-r.since.Duplicates) / examples)
+	r.since, r.losses = p, 0
+	return r.metrics.Write(l)
+}
+
+// line is a line with the books of p.
+func (r *Run) line(kind string, p train.Progress) report.Line {
+	l := report.Line{
+		Kind: kind, Step: p.Steps, Examples: p.Examples, FreshExamples: p.Fresh, Reads: p.Reads,
+		WallSeconds: p.Elapsed.Seconds(), WaitSeconds: p.Wait.Seconds(), StepSeconds: p.Compute.Seconds(), CPUSeconds: p.CPU.Seconds(),
+	}
+	if n := r.data.Train.Len(); n != data.Endless {
+		l.Epoch = pointer(float64(p.Fresh) / float64(n))
+	}
+	return l
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// judge evaluates on the validation data. The simulated storage stands still
+// meanwhile.
+func (r *Run) judge(ctx context.Context, p train.Progress) error {
+	r.storage.Pause()
+	defer r.storage.Resume()
+	r.judged = p.Steps
+	return r.averaged(func() error {
+		e, err := r.evaluate(ctx, "validation", r.data.Validation)
+		if err != nil {
+			return err
+		}
+		wrong := e.Metrics[train.ErrorRate.Name]
+		l := r.line(report.KindEval, p)
+		l.ValLoss, l.ValError = &e.Loss, &wrong
+		if err := r.metrics.Write(l); err != nil {
+			return err
+		}
+		if r.Progress != nil {
+			r.Progress.Evaluated(p, e.Loss, wrong)
+		}
+		r.summary.FinalValLoss, r.summary.FinalValError = &e.Loss, &wrong
+		if r.summary.BestValLoss == nil || e.Loss < *r.summary.BestValLoss {
+			r.summary.BestValLoss = &e.Loss
+		}
+		if r.summary.BestValError == nil || wrong < *r.summary.BestValError {
+			r.summary.BestValError, r.summary.BestStep = &wrong, pointer(p.Steps)
+			if err := r.save(BestWeights, p); err != nil {
+				return err
+			}
+		}
+		if !r.reached && r.Spec.Stop.Target.Reached(e.Loss, wrong) {
+			r.reached = true
+			s := &r.summary
+			s.FreshToTarget, s.ReadsToTarget = pointer(p.Fresh), pointer(p.Reads)
+			s.ExamplesToTarget, s.StepsToTarget = pointer(p.Examples), pointer(p.Steps)
+			s.WallToTarget, s.CPUToTarget = pointer(p.Elapsed.Seconds()), pointer(p.CPU.Seconds())
+		}
+		return nil
+	})
+}
+
+// averaged calls f while the model holds the average of its weights, where
+// there is one.
+func (r *Run) averaged(f func() error) error {
+	if r.ema == nil {
+		return f()
+	}
+	if err := r.ema.Swap(vectors(r.learner)); err != nil {
+		return err
+	}
+	err := f()
+	return errors.Join(err, r.ema.Swap(vectors(r.learner)))
+}
+
+// vectors returns weights and running statistics as package optim takes them.
+func vectors(l *train.Learner) []optim.Vector {
+	var v []optim.Vector
+	for p := range l.Params.All() {
+		v = append(v, optim.Vector{Name: p.Name, Data: p.Value.Float32s()})
+	}
+	return v
+}
+
+func (r *Run) evaluate(ctx context.Context, part string, src data.Source) (train.Evaluation, error) {
+	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, r.handler(part, src)), nil)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("evaluating on data.%s: %w", part, err)
+	}
+	return e, err
+}
+
+func (r *Run) save(name string, p train.Progress) error {
+	return train.Save(filepath.Join(r.Dir, name), &r.learner.Params, map[string]string{
+		"format": "pt",
+		"run":    r.Spec.Name,
+		"step":   strconv.FormatInt(p.Steps, 10),
+	})
+}
+
+// end writes what is written at the end of a run that got to p and ended
+// with err.
+func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
+	s := &r.summary
+	var diverged train.Diverged
+	switch {
+	case errors.As(err, &diverged):
+		s.Status = report.Diverging
+		s.Error = diverged.Error()
+	case err != nil && ctx.Err() != nil:
+		s.Status = report.Interrupted
+	case err != nil:
+		s.Status = report.Failed
+		s.Error = err.Error()
+	case r.reached:
+		s.Status = report.TargetMet
+	case r.Spec.Stop.Target.IsZero():
+		s.Status = report.Done
+	default:
+		s.Status = report.Budget
+	}
+	s.Steps, s.Examples, s.FreshExamples, s.Reads = p.Steps, p.Examples, p.Fresh, p.Reads
+	if p.Fresh > 0 {
+		s.EchoFactor = float64(p.Examples) / float64(p.Fresh)
+	}
+	s.FillSeconds, s.WallSeconds, s.WaitSeconds = p.Fill.Seconds(), p.Elapsed.Seconds(), p.Wait.Seconds()
+	s.StepSeconds, s.CPUSeconds = p.Compute.Seconds(), p.CPU.Seconds()
+	if p.Steps > 0 {
+		s.FinalLoss = &p.Last.Loss
+	}
+	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
+
+	var ends []error
+	if p.Steps > r.since.Steps {
+		ends = append(ends, r.logTraining(p, data.Batch{}))
+	}
+	ends = append(ends, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	if err == nil {
+		ends = append(ends, r.test(ctx, p))
+	}
+	ends = append(ends, report.WriteSummary(r.Dir, *s))
+	return *s, errors.Join(append([]error{err}, ends...)...)
+}
+
+// test evaluates the best weights on the test data. The model holds them
+// from then on.
+func (r *Run) test(ctx context.Context, p train.Progress) error {
+	if r.data.Test == nil {
+		return nil
+	}
+	if err := train.Load(filepath.Join(r.Dir, BestWeights), &r.learner.Params); err != nil {
+		return err
+	}
+	e, err := r.evaluate(ctx, "test", r.data.Test)
+	if err != nil {
+		return err
+	}
+	wrong := e.Metrics[train.ErrorRate.Name]
+	r.summary.TestLoss, r.summary.TestError = &e.Loss, &wrong
+	l := r.line(report.KindTest, p)
+	l.TestLoss, l.TestError = &e.Loss, &wrong
+	return r.metrics.Write(l)
+}

@@ -1,0 +1,76 @@
+package experiments
+
+import (
+	"context"
+	"hash/fnv"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/echo"
+)
+
+// Pipeline is the input pipeline of the paper, with an echo stage at each of
+// its places, of which at most one repeats:
+//
+//	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
+//
+// n is the number of records that read reads, or data.Endless. The stream has
+// no end of its own.
+func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
+	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
+		order := data.Order(n, s.Data.Order, s.stage("order"))
+		examples := data.Read(ctx, order, s.Stages.Readers, read, faults)
+		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
+		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
+		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
+		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), values(s.Input.Augment)...)
+		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
+		examples = data.Shuffle(examples, s.Stages.Shuffle.Examples, s.stage("shuffle"))
+		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
+		batches = data.Prefetch(batches, s.prefetched())
+		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
+		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
+	})
+}
+
+// Once is the pipeline of evaluation: every record of src once, in its order,
+// neither echoed, shuffled nor augmented, in batches of which the last is
+// filled with rows of weight 0.
+func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) data.Seq[data.Batch] {
+	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
+		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
+		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
+		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, values(s.Input.Resize)...)
+		return data.Prefetch(data.Padded(examples, s.Evaluate.Batch, s.format().Batch), 1)
+	})
+}
+
+// stage is the seed of a stage: no two stages draw alike, and no two runs
+// whose seeds differ.
+func (s Spec) stage(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64() ^ s.Seed*0x9e3779b97f4a7c15
+}
+
+func (s Spec) format() data.Format { return data.Format{Mean: s.Input.Mean, Std: s.Input.Std} }
+
+// prefetched is the number of finished batches that pipeline.prefetch holds,
+// from 1 to 8.
+func (s Spec) prefetched() int {
+	batch := Bytes(4 * s.Train.Batch * 3 * s.Input.Size * s.Input.Size)
+	return int(min(max(s.Stages.Prefetch/batch, 1), 8))
+}
+
+// exampleBytes is the memory of an example in the shuffle buffer.
+func (s Spec) exampleBytes() Bytes {
+	const overhead = 128 // of the example itself and of its slices
+	return Bytes(3*s.Input.Size*s.Input.Size + overhead)
+}
+
+// sizeBuffer turns a shuffle buffer given in memory into one in examples.
+func (s Spec) sizeBuffer() Spec {
+	if b := &s.Stages.Shuffle; b.Memory > 0 {
+		*b = Buffer{Examples: max(int(b.Memory/s.exampleBytes()), 1)}
+	}
+	return s
+}

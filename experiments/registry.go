@@ -1,0 +1,78 @@
+package experiments
+
+import (
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
+	"github.com/reprise-ml/reprise/models"
+	"github.com/reprise-ml/reprise/nn"
+	"github.com/reprise-ml/reprise/optim"
+	"github.com/reprise-ml/reprise/train"
+)
+
+// Registry knows what a Spec may name. Each entry makes a pointer to a struct
+// whose fields are its settings in YAML; add your own to a [DefaultRegistry].
+type Registry struct {
+	Sources       map[string]func() Source
+	Augmentations map[string]func() data.Augmentation
+	Models        map[string]func() Model
+	Optimizers    map[string]func() Optimizer
+}
+
+// Optimizer is an optimizer with settings that can be checked.
+type Optimizer interface {
+	train.Optimizer
+	Check() error
+}
+
+// Model is a model with its settings, before it is known how many classes
+// there are.
+type Model interface {
+	Build(classes int) (nn.Model, error)
+}
+
+// DefaultRegistry returns what the command line knows.
+func DefaultRegistry() Registry {
+	return Registry{
+		Sources: map[string]func() Source{
+			"synth":  func() Source { return new(Synth) },
+			"folder": func() Source { return new(Folder) },
+			"idx":    func() Source { return new(Idx) },
+		},
+		Augmentations: map[string]func() data.Augmentation{
+			"pad_crop":            func() data.Augmentation { return new(augment.PadCrop) },
+			"random_resized_crop": func() data.Augmentation { return new(augment.RandomResizedCrop) },
+			"flip":                func() data.Augmentation { return new(augment.Flip) },
+			"color_jitter":        func() data.Augmentation { return new(augment.ColorJitter) },
+			"cutout":              func() data.Augmentation { return new(augment.Cutout) },
+			"resize":              func() data.Augmentation { return new(augment.Resize) },
+			"center_crop":         func() data.Augmentation { return new(augment.CenterCrop) },
+		},
+		Models: map[string]func() Model{
+			"mlp":          func() Model { return new(MLP) },
+			"resnet_cifar": func() Model { return new(ResNetCIFAR) },
+		},
+		Optimizers: map[string]func() Optimizer{
+			"sgd":   func() Optimizer { return new(optim.SGD) },
+			"adam":  func() Optimizer { return new(optim.Adam) },
+			"adamw": func() Optimizer { return new(optim.AdamW) },
+		},
+	}
+}
+
+// MLP is models.MLP in a Spec.
+type MLP struct {
+	Hidden []int `yaml:"hidden"` // units of each hidden layer
+}
+
+// Build implements [Model].
+func (m *MLP) Build(classes int) (nn.Model, error) { return models.MLP(m.Hidden, classes), nil }
+
+// ResNetCIFAR is models.ResNetCIFAR in a Spec.
+type ResNetCIFAR struct {
+	Depth int `yaml:"depth"` // 6n+2, from 8 to 110
+}
+
+// Build implements [Model].
+func (m *ResNetCIFAR) Build(classes int) (nn.Model, error) {
+	return models.ResNetCIFAR(m.Depth, classes)
+}

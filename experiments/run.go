@@ -1,0 +1,278 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/nn"
+	"github.com/reprise-ml/reprise/nn/op"
+	"github.com/reprise-ml/reprise/optim"
+	"github.com/reprise-ml/reprise/train"
+	"github.com/reprise-ml/reprise/train/report"
+)
+
+// Run is one training: a Spec, and where its files go.
+type Run struct {
+	Spec     Spec
+	Dir      string           // of the run; made by Train
+	Force    bool             // a run in Dir is replaced
+	Init     string           // safetensors file of the first weights; default: drawn
+	Progress *report.Progress // for people; nil shows nothing
+	Notice   func(string)     // is told what a person should know at the start; nil drops it
+
+	data    *Dataset
+	learner *train.Learner
+	ema     *optim.EMA
+	storage *storage.Storage
+	faults  *faultLog
+	metrics *report.Metrics
+	summary report.Summary
+	since   train.Progress // at the last line of training
+	losses  float64        // since then
+	judged  int64          // steps at the last evaluation
+	reached bool
+}
+
+// Train trains as the Spec says and writes the directory. The summary tells
+// how the run ended, also when it ended with an error: one of the
+// interruption of ctx is that of ctx.
+func (r *Run) Train(ctx context.Context) (report.Summary, error) {
+	if err := r.open(ctx); err != nil {
+		return report.Summary{}, err
+	}
+	pool := op.NewPool(r.Spec.Train.Threads)
+	defer pool.Close()
+	if err := r.prepare(pool); err != nil {
+		return report.Summary{}, err
+	}
+	if err := r.begin(ctx); err != nil {
+		return report.Summary{}, err
+	}
+	defer r.faults.Close()
+	defer r.metrics.Close()
+
+	p, err := r.loop(ctx)
+	if r.Progress != nil {
+		r.Progress.Close()
+	}
+	return r.end(ctx, p, err)
+}
+
+// open opens the data and tries a record of each part.
+func (r *Run) open(ctx context.Context) (err error) {
+	if r.Notice == nil {
+		r.Notice = func(string) {}
+	}
+	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
+		return err
+	}
+	before := r.Spec.Stages.Shuffle
+	r.Spec = r.Spec.sizeBuffer()
+	if before.Memory > 0 {
+		r.Notice(fmt.Sprintf("shuffle buffer: %v is %d examples of %v", before.Memory, r.Spec.Stages.Shuffle.Examples, r.Spec.exampleBytes()))
+	}
+	if n, m := r.data.Train.Len(), r.Spec.Stages.Shuffle.Examples; n != data.Endless && m > n {
+		r.Notice(fmt.Sprintf("the shuffle buffer of %d examples is larger than the training data of %d: it holds several reads of a record", m, n))
+	}
+	return r.data.probe(ctx, r.Spec)
+}
+
+// prepare builds the model, so that whatever is wrong with it is found before
+// a file is written.
+func (r *Run) prepare(pool *op.Pool) error {
+	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
+	if err != nil {
+		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)
+	}
+	t := r.Spec.Train
+	r.learner = &train.Learner{
+		Model:      model,
+		Task:       train.Classification(t.LabelSmoothing),
+		Optimizer:  fresh(t.Optimizer.Value),
+		Accumulate: t.Accumulate,
+		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},
+		Clip: func(w []gorgonia.ValueGrad) (float64, error) {
+			return optim.ClipNorm(w, t.ClipNorm)
+		},
+	}
+	if r.learner.Rate, err = r.rate(); err != nil {
+		return err
+	}
+	if t.EMA != nil {
+		r.ema = fresh(t.EMA)
+	}
+	if err := r.learner.Prepare(r.Spec.hollow(t.Batch)); err != nil {
+		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)
+	}
+	if r.Init != "" {
+		return train.Load(r.Init, &r.learner.Params)
+	}
+	return nil
+}
+
+// fresh returns a pointer to a copy of what p points to, a struct of settings
+// that has not been used.
+func fresh[T any](p T) T {
+	c := reflect.New(reflect.TypeOf(p).Elem())
+	c.Elem().Set(reflect.ValueOf(p).Elem())
+	return c.Interface().(T)
+}
+
+// hollow is a batch of black pictures, for its shape.
+func (s Spec) hollow(rows int) data.Batch {
+	n := s.Input.Size
+	return data.Batch{
+		Inputs:  []data.Array{{Shape: []int{rows, n, n, 3}, F32: make([]float32, rows*n*n*3)}},
+		Targets: []data.Array{{Shape: []int{rows}, I32: make([]int32, rows)}},
+		Origins: make([]data.Origin, rows),
+	}
+}
+
+// begin makes the directory and the files that are there from the start.
+func (r *Run) begin(ctx context.Context) (err error) {
+	if err := claim(r.Dir, r.Force); err != nil {
+		return err
+	}
+	if r.Spec, err = r.calibrate(ctx); err != nil {
+		return err
+	}
+	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
+		return err
+	}
+	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec)); err != nil {
+		return err
+	}
+	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {
+		return err
+	}
+	if r.metrics, err = report.OpenMetrics(r.Dir); err != nil {
+		r.faults.Close()
+		return err
+	}
+	if r.storage, err = storage.New(r.Spec.Storage.Simulate); err != nil {
+		return err
+	}
+	r.summary = report.Summary{
+		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
+		Strategy: string(r.Spec.Echo.Strategy), Factor: float64(r.Spec.Echo.Factor),
+	}
+	return nil
+}
+
+// loop is the training itself.
+func (r *Run) loop(ctx context.Context) (train.Progress, error) {
+	s := r.Spec
+	every, count, err := r.interval(s.Evaluate.Every)
+	if err != nil {
+		return train.Progress{}, fmt.Errorf("evaluate.every: %w", err)
+	}
+	logEvery, logCount, err := r.interval(s.Log.Every)
+	if err != nil {
+		return train.Progress{}, fmt.Errorf("log.every: %w", err)
+	}
+	batches := s.Pipeline(ctx, r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	observers := []train.Observer{
+		train.ObserverFunc(r.note),
+		train.Divergence(),
+		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
+		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+	}
+	p, err := train.Run(ctx, train.Progress{}, r.learner, batches, r.done, observers...)
+	if err == nil && r.judged != p.Steps {
+		err = r.judge(ctx, p)
+	}
+	return p, err
+}
+
+// handler returns what becomes of damaged records of a part.
+func (r *Run) handler(part string, src data.Source) data.Faults {
+	if r.Spec.Data.OnError != OnErrorSkip {
+		return nil
+	}
+	return r.faults.of(part, src)
+}
+
+// done reports whether the target or a limit is reached.
+func (r *Run) done(p train.Progress) bool {
+	fresh, steps := r.limits()
+	return r.reached || p.Fresh >= fresh || p.Steps >= steps
+}
+
+// limits returns the most fresh examples and steps of the run.
+func (r *Run) limits() (fresh, steps int64) {
+	fresh, steps = math.MaxInt64, math.MaxInt64
+	stop := r.Spec.Stop
+	if stop.MaxFresh > 0 {
+		fresh = stop.MaxFresh
+	}
+	if stop.MaxEpochs > 0 {
+		fresh = min(fresh, int64(math.Ceil(stop.MaxEpochs*float64(r.data.Train.Len()))))
+	}
+	if stop.MaxSteps > 0 {
+		steps = stop.MaxSteps
+	}
+	return fresh, steps
+}
+
+// interval turns a Span into a number of what count counts.
+func (r *Run) interval(s Span) (n int64, count func(train.Progress) int64, err error) {
+	fresh := func(p train.Progress) int64 { return p.Fresh }
+	size := r.data.Train.Len()
+	switch {
+	case s.IsZero() && size == data.Endless:
+		return 10_000, fresh, nil
+	case s.IsZero():
+		return int64(size), fresh, nil
+	case s.Unit == Steps:
+		return max(int64(s.N), 1), func(p train.Progress) int64 { return p.Steps }, nil
+	case s.Unit == Fresh:
+		return max(int64(s.N), 1), fresh, nil
+	case size == data.Endless:
+		return 0, nil, errors.New("is in epochs, and the training data has no end")
+	default:
+		return max(int64(math.Round(s.N*float64(size))), 1), fresh, nil
+	}
+}
+
+// rate returns the learning rate over the run.
+func (r *Run) rate() (func(train.Progress) float64, error) {
+	spec := r.Spec.Train.Rate
+	horizon := spec.Horizon
+	if fresh, steps := r.limits(); horizon.IsZero() {
+		if horizon = (Span{float64(fresh), Fresh}); steps < math.MaxInt64 {
+			horizon = Span{float64(steps), Steps}
+		}
+	}
+	over, count, err := r.interval(horizon)
+	if err != nil {
+		return nil, fmt.Errorf("train.rate.horizon: %w", err)
+	}
+	warmup := int64(0)
+	if !spec.Warmup.IsZero() {
+		if (spec.Warmup.Unit == Steps) != (horizon.Unit == Steps) {
+			return nil, fmt.Errorf("train.rate.warmup: is %v, and the horizon is %v; want the same unit", spec.Warmup, horizon)
+		}
+		if warmup, _, err = r.interval(spec.Warmup); err != nil {
+			return nil, fmt.Errorf("train.rate.warmup: %w", err)
+		}
+	}
+	schedule := spec.over(float64(over), float64(warmup))
+	return func(p train.Progress) float64 { return schedule.Rate(float64(count(p))) }, nil
+}
+
+// Check finds out whether Train could begin: it opens the data, prepares a
+// record of each part and builds the model, and writes nothing.
+func (r *Run) Check(ctx context.Context) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.prepare(nil)
+}

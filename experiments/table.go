@@ -1,0 +1,237 @@
+package experiments
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reprise-ml/reprise/echo"
+	"github.com/reprise-ml/reprise/train/report"
+)
+
+// Table is the outcome of a comparison.
+type Table struct {
+	Target string `json:"target"`
+	Rows   []Row  `json:"rows"`
+}
+
+// Row is the runs of one arm, in the order of their seeds.
+type Row struct {
+	Arm
+	Runs []report.Summary `json:"runs"`
+}
+
+// Spread is the mean, least and largest of some numbers. Where a run missed
+// the target its number is a bound, and so is the mean.
+type Spread struct {
+	Mean, Min, Max float64
+	Bound          bool // the true values are larger
+	Diverged       bool // a run diverged, and there is no value for it
+}
+
+// over gathers what of gives of each run. A run that missed the target counts
+// with its whole length, as a bound.
+func (r Row) over(reached func(report.Summary) (float64, bool), whole func(report.Summary) float64) Spread {
+	var s Spread
+	for i, run := range r.Runs {
+		v, ok := reached(run)
+		if !ok {
+			v = whole(run)
+			s.Bound = true
+			s.Diverged = s.Diverged || run.Status == report.Diverging
+		}
+		if s.Mean += v / float64(len(r.Runs)); i == 0 {
+			s.Min, s.Max = v, v
+		}
+		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+	}
+	return s
+}
+
+// axis is something that training uses up on the way to the target.
+type axis struct {
+	name    string
+	reached func(report.Summary) (float64, bool)
+	whole   func(report.Summary) float64
+}
+
+func count(v *int64) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return float64(*v), true
+}
+
+func seconds(v *float64) (float64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+var axes = []axis{
+	{"fresh examples", func(s report.Summary) (float64, bool) { return count(s.FreshToTarget) }, func(s report.Summary) float64 { return float64(s.FreshExamples) }},
+	{"reads", func(s report.Summary) (float64, bool) { return count(s.ReadsToTarget) }, func(s report.Summary) float64 { return float64(s.Reads) }},
+	{"examples", func(s report.Summary) (float64, bool) { return count(s.ExamplesToTarget) }, func(s report.Summary) float64 { return float64(s.Examples) }},
+	{"steps", func(s report.Summary) (float64, bool) { return count(s.StepsToTarget) }, func(s report.Summary) float64 { return float64(s.Steps) }},
+	{"wall s", func(s report.Summary) (float64, bool) { return seconds(s.WallToTarget) }, func(s report.Summary) float64 { return s.WallSeconds }},
+	{"CPU s", func(s report.Summary) (float64, bool) { return seconds(s.CPUToTarget) }, func(s report.Summary) float64 { return s.CPUSeconds }},
+}
+
+// Write writes t for people, at most 80 columns wide for three seeds.
+func (t Table) Write(w io.Writer) error {
+	var b strings.Builder
+	if t.Target == "" {
+		t.outcomes(&b)
+	} else {
+		t.toTarget(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// toTarget writes what each arm used up to reach the target.
+func (t Table) toTarget(b *strings.Builder) {
+	fmt.Fprintf(b, "Used up to reach %s\n\n", t.Target)
+	for i, a := range axes[:2] {
+		head := []string{a.name}
+		for _, run := range t.Rows[0].Runs {
+			head = append(head, fmt.Sprintf("seed %d", run.Seed))
+		}
+		grid := [][]string{append(head, "mean", "min", "max", "gain")}
+		for _, row := range t.Rows {
+			line := []string{row.Arm.String()}
+			for _, run := range row.Runs {
+				if v, ok := a.reached(run); ok {
+					line = append(line, number(v))
+				} else {
+					line = append(line, missed(run, a.whole(run)))
+				}
+			}
+			s := row.over(a.reached, a.whole)
+			grid = append(grid, append(line, s.mean(), number(s.Min), number(s.Max), t.gain(row, a)))
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		align(b, grid)
+	}
+	grid := [][]string{{"mean of"}}
+	for _, a := range axes[2:] {
+		grid[0] = append(grid[0], a.name, "gain")
+	}
+	for _, row := range t.Rows {
+		line := []string{row.Arm.String()}
+		for _, a := range axes[2:] {
+			line = append(line, row.over(a.reached, a.whole).mean(), t.gain(row, a))
+		}
+		grid = append(grid, line)
+	}
+	b.WriteString("\n")
+	align(b, grid)
+	b.WriteString("\ngain: how many times less than none. >: the budget was spent without reaching the target.\n")
+}
+
+// mean writes the mean of s, or that it is a bound.
+func (s Spread) mean() string {
+	switch {
+	case s.Diverged:
+		return "diverged"
+	case s.Bound:
+		return "> " + number(s.Mean)
+	}
+	return number(s.Mean)
+}
+
+// missed writes a run that did not reach the target.
+func missed(run report.Summary, used float64) string {
+	if run.Status == report.Diverging {
+		return "diverged"
+	}
+	return "> " + number(used)
+}
+
+// gain is the mean of none over that of row, or the bound of it.
+func (t Table) gain(row Row, a axis) string {
+	if t.Rows[0].Strategy != echo.None {
+		return ""
+	}
+	base, s := t.Rows[0].over(a.reached, a.whole), row.over(a.reached, a.whole)
+	if s.Mean == 0 || base.Diverged || s.Diverged || base.Bound && s.Bound {
+		return "?"
+	}
+	sign := ""
+	switch {
+	case base.Bound:
+		sign = "> "
+	case s.Bound:
+		sign = "< "
+	}
+	return fmt.Sprintf("%s%.2fx", sign, base.Mean/s.Mean)
+}
+
+// outcomes writes the validation errors of runs without a target.
+func (t Table) outcomes(b *strings.Builder) {
+	b.WriteString("Best validation error, and what the whole run used\n\n")
+	head := []string{"strategy"}
+	for _, run := range t.Rows[0].Runs {
+		head = append(head, fmt.Sprintf("seed %d", run.Seed))
+	}
+	grid := [][]string{append(head, "mean", "fresh", "steps", "wall s", "CPU s")}
+	for _, row := range t.Rows {
+		line := []string{row.Arm.String()}
+		mean := 0.0
+		for _, run := range row.Runs {
+			best := 1.0
+			if run.BestValError != nil {
+				best = *run.BestValError
+			}
+			mean += best / float64(len(row.Runs))
+			line = append(line, fmt.Sprintf("%.4f", best))
+		}
+		line = append(line, fmt.Sprintf("%.4f", mean))
+		for _, i := range []int{0, 3, 4, 5} {
+			none := func(report.Summary) (float64, bool) { return 0, false }
+			line = append(line, number(row.over(none, axes[i].whole).Mean))
+		}
+		grid = append(grid, line)
+	}
+	align(b, grid)
+}
+
+// number writes v with thousands separated, and small numbers with a decimal.
+func number(v float64) string {
+	if v < 100 && v != math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	s := strconv.FormatInt(int64(v+0.5), 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// align writes a grid in columns: the first to the left, others to the right.
+func align(b *strings.Builder, grid [][]string) {
+	widths := make([]int, len(grid[0]))
+	for _, row := range grid {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range grid {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
