@@ -49,7 +49,7 @@ func TestKindsFillASquareOfShapesAndTextures(t *testing.T) {
 }
 
 func TestDistancesAreTrueNearOutlinesOfUnitSize(t *testing.T) {
-	const steps = 400
+	const steps = 200
 	for s := range shape(shapes) {
 		inside, reach := 0, 0.0
 		for y := range steps {
