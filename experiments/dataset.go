@@ -25,8 +25,8 @@ type Dataset struct {
 	Classes    []string
 }
 
-// Open opens the data of s, and returns s with the names of the splits
-// filled in.
+// Open opens the data of s, and returns s with the defaults filled in that
+// depend on the data: the splits, and how often to evaluate.
 func (s Spec) Open() (Spec, *Dataset, error) {
 	s, err := s.nameSplits()
 	if err != nil {
@@ -71,6 +71,11 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 		}
 		slices = append(slices, slice)
 		*part.to = src
+	}
+	if s.Evaluate.Every.IsZero() {
+		if s.Evaluate.Every = (Span{1, Epochs}); d.Train.Len() == data.Endless {
+			s.Evaluate.Every = Span{10_000, Fresh}
+		}
 	}
 	return s, &d, d.check(s)
 }

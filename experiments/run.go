@@ -227,10 +227,6 @@ func (r *Run) interval(s Span) (n int64, count func(train.Progress) int64, err e
 	fresh := func(p train.Progress) int64 { return p.Fresh }
 	size := r.data.Train.Len()
 	switch {
-	case s.IsZero() && size == data.Endless:
-		return 10_000, fresh, nil
-	case s.IsZero():
-		return int64(size), fresh, nil
 	case s.Unit == Steps:
 		return max(int64(s.N), 1), func(p train.Progress) int64 { return p.Steps }, nil
 	case s.Unit == Fresh:

@@ -60,6 +60,10 @@ type Span struct {
 
 // UnmarshalText reads the form that String writes.
 func (s *Span) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = Span{}
+		return nil
+	}
 	number, unit, ok := strings.Cut(strings.TrimSpace(string(text)), " ")
 	u := Unit(strings.TrimSpace(unit))
 	n, err := parseNumber(number)
@@ -148,16 +152,16 @@ func (b *Buffer) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes b so that UnmarshalText reads it back.
-func (b Buffer) MarshalText() ([]byte, error) {
-	if b.Memory > 0 {
-		text, err := b.Memory.MarshalText()
-		if err == nil && text[len(text)-1] != 'B' {
-			text = append(text, 'B')
-		}
-		return text, err
+// MarshalYAML writes b so that UnmarshalText reads it back.
+func (b Buffer) MarshalYAML() (any, error) {
+	if b.Memory == 0 {
+		return b.Examples, nil
 	}
-	return strconv.AppendInt(nil, int64(b.Examples), 10), nil
+	text, err := b.Memory.MarshalText()
+	if err == nil && text[len(text)-1] != 'B' {
+		text = append(text, 'B')
+	}
+	return string(text), err
 }
 
 // Target is a goal on the validation data: "val_error<=0.09".
