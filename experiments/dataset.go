@@ -159,7 +159,8 @@ var errNoPicture = errors.New("none of the first records can be decoded")
 
 // probe prepares a record of each part as training and evaluation will, so
 // that a wrong size or an unreadable data set is found before the first step.
-func (d *Dataset) probe(ctx context.Context, s Spec) error {
+// It returns that of the training data.
+func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err error) {
 	for _, part := range []struct {
 		name string
 		src  data.Source
@@ -174,17 +175,20 @@ func (d *Dataset) probe(ctx context.Context, s Spec) error {
 		}
 		e, err := s.firstGood(ctx, part.src, part.augs)
 		if err != nil {
-			return fmt.Errorf("data.%s: %w", part.name, err)
+			return sample, fmt.Errorf("data.%s: %w", part.name, err)
+		}
+		if part.name == "train" {
+			sample = e
 		}
 		if p, ok := e.Input.(data.Picture); ok && (p.Width != s.Input.Size || p.Height != s.Input.Size) {
 			key := "input.augment"
 			if part.name != "train" {
 				key = "input.resize"
 			}
-			return fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)
+			return sample, fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)
 		}
 	}
-	return nil
+	return sample, nil
 }
 
 // firstGood returns the first record that is not damaged, prepared.

@@ -58,7 +58,7 @@ type StagesSpec struct {
 	Shuffle  Buffer `yaml:"shuffle"`  // of examples (10k) or memory (500MiB); default 4096
 	Readers  int    `yaml:"readers"`  // reads under way at once; default 8
 	Workers  int    `yaml:"workers"`  // of decoding and of augmenting; default: one a core
-	Prefetch Bytes  `yaml:"prefetch"` // of finished batches; default 64MiB
+	Prefetch Buffer `yaml:"prefetch"` // finished batches (4) or memory (64MiB); default 64MiB, and 8 batches at most
 }
 
 // StorageSpec makes training reads as slow as another storage would.
