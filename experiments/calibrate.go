@@ -61,7 +61,7 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 		}
 		return e, err
 	}
-	var faults data.Faults
+	faults := failing(r.data.Train)
 	if s.Data.OnError == OnErrorSkip {
 		faults = func(data.Origin, error) error { return nil }
 	}

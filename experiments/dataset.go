@@ -193,7 +193,7 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 
 // firstGood returns the first record that is not damaged, prepared.
 func (s Spec) firstGood(ctx context.Context, src data.Source, augs []data.Augmentation) (data.Example, error) {
-	var faults data.Faults
+	faults := failing(src)
 	tries := 0
 	if s.Data.OnError == OnErrorSkip {
 		faults = func(_ data.Origin, err error) error {

@@ -195,7 +195,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 // handler returns what becomes of damaged records of a part.
 func (r *Run) handler(part string, src data.Source) data.Faults {
 	if r.Spec.Data.OnError != OnErrorSkip {
-		return nil
+		return failing(src)
 	}
 	return r.faults.of(part, src)
 }
