@@ -340,7 +340,7 @@ func TestWhatCannotBeTrainedIsRefusedBeforeAFileIsWritten(t *testing.T) {
 		{name: "pictures of another size", path: root, sets: []string{"input.augment=[]"}, want: "input.augment: makes pictures of"},
 		{name: "a model of no depth", path: root, sets: []string{"model={resnet_cifar: {depth: 9}}"}, want: "model.resnet_cifar: "},
 		{name: "a used directory", path: root, dir: held, want: "holds thesis.txt already"},
-		{name: "a used directory of another kind", path: root, dir: held, force: true, want: "force does not remove it"},
+		{name: "a used directory of another kind", path: root, dir: held, force: true, want: "--force does not remove it"},
 		{name: "a directory that cannot be", path: root, dir: filepath.Join(held, "thesis.txt", "x"), want: "run directory"},
 		{name: "a warm-up in another unit", path: root, sets: []string{"train.rate.warmup=10 steps"}, want: "train.rate.warmup: "},
 	} {
