@@ -19,7 +19,6 @@ func compareCommand() *cobra.Command {
 		factors    []float64
 		seeds      int
 		out        string
-		target     string
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
@@ -32,9 +31,6 @@ mean a bound. Runs that are finished in the directory already are not made
 again, so an interrupted comparison goes on where it was.`,
 		Example: `  reprise compare -c run.yaml --strategies none,example,batch --factor 2,4 --seeds 3`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if target != "" {
-				spec.sets = append(spec.sets, "stop.target="+target)
-			}
 			s, err := spec.load(cmd)
 			if err != nil {
 				return err
@@ -66,10 +62,10 @@ again, so an interrupted comparison goes on where it was.`,
 		},
 	}
 	spec.add(cmd)
+	spec.addTarget(cmd)
 	cmd.Flags().StringSliceVar(&strategies, "strategies", []string{"none", "example", "augmentation", "batch"}, "strategies to compare")
 	cmd.Flags().Float64SliceVar(&factors, "factor", []float64{2}, "factors of every strategy but none")
 	cmd.Flags().IntVar(&seeds, "seeds", 1, "number of paired seeds, from that of the spec on")
-	cmd.Flags().StringVar(&target, "target", "", `goal, such as "val_error<=0.09"`)
 	cmd.Flags().StringVar(&out, "out", "", "directory (default runs/NAME-compare)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table as JSON")
 	return cmd

@@ -113,24 +113,31 @@ Start with: reprise quickstart`,
 
 // specFlags are the flags of every command that reads a Spec.
 type specFlags struct {
-	path     string
-	sets     []string
-	seed     uint64
-	strategy string
-	factor   float64
-	target   string
+	path  string
+	sets  []string
+	short map[string]string // flags that set one key, and the key
 }
 
 func (f *specFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.path, "config", "c", "", "spec file (YAML)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change a value of the spec: key.key=value; may be repeated")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of everything drawn at random")
+	f.short = map[string]string{}
+	f.shortcut(cmd, "seed", "seed", "seed of everything drawn at random")
+}
+
+// shortcut adds a flag that sets one key.
+func (f *specFlags) shortcut(cmd *cobra.Command, flag, key, usage string) {
+	cmd.Flags().String(flag, "", usage)
+	f.short[flag] = key
+}
+
+func (f *specFlags) addTarget(cmd *cobra.Command) {
+	f.shortcut(cmd, "target", "stop.target", `goal at which to stop, such as "val_error<=0.09"`)
 }
 
 func (f *specFlags) addEcho(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.strategy, "strategy", "", "where to echo: none, read, example, augmentation or batch")
-	cmd.Flags().Float64Var(&f.factor, "factor", 0, "how often each item is used on average, 1 to 1024")
-	cmd.Flags().StringVar(&f.target, "target", "", `goal at which to stop, such as "val_error<=0.09"`)
+	f.shortcut(cmd, "strategy", "echo.strategy", "where to echo: none, read, example, augmentation or batch")
+	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
 }
 
 // load reads the Spec that the flags name and change.
@@ -139,8 +146,8 @@ func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
 		return experiments.Spec{}, usageError{fmt.Errorf("want a spec: -c FILE; reprise config init writes one")}
 	}
 	sets := f.sets
-	for flag, key := range map[string]string{"seed": "seed", "strategy": "echo.strategy", "factor": "echo.factor", "target": "stop.target"} {
-		if v := cmd.Flags().Lookup(flag); v != nil && v.Changed {
+	for flag, key := range f.short {
+		if v := cmd.Flags().Lookup(flag); v.Changed {
 			sets = append(sets, key+"="+v.Value.String())
 		}
 	}

@@ -166,12 +166,14 @@ func TestResultsGoToStdoutAndProgressToStderr(t *testing.T) {
 		t.Errorf("eval prints %s", text)
 	}
 
-	stdout, _, code = reprise(t, dir, "compare", "-c", "run.yaml", "--strategies", "none,example", "--target", "val_error<=1", "--json")
-	var table struct{ Rows []struct{ Runs []report.Summary } }
-	if err := json.Unmarshal([]byte(stdout), &table); err != nil || code != 0 || len(table.Rows) != 2 {
+	stdout, _, code = reprise(t, dir, "compare", "-c", "run.yaml", "--strategies", "none,example", "--factor", "2,3.5", "--target", "val_error<=1", "--json")
+	var table struct {
+		Rows []struct{ Runs []report.Summary }
+	}
+	if err := json.Unmarshal([]byte(stdout), &table); err != nil || code != 0 || len(table.Rows) != 3 {
 		t.Errorf("compare: exit code %d, stdout %s, %v", code, stdout, err)
 	}
-	if text, _, code := reprise(t, dir, "compare", "-c", "run.yaml", "--strategies", "none,example", "--target", "val_error<=1"); code != 0 || !strings.Contains(text, "fresh examples") {
+	if text, _, code := reprise(t, dir, "compare", "-c", "run.yaml", "--strategies", "none,example", "--factor", "2,3.5", "--target", "val_error<=1"); code != 0 || !strings.Contains(text, "fresh examples") {
 		t.Errorf("compare prints %s", text)
 	}
 	if text, _, code := reprise(t, dir, "explain", "run.yaml", "--strategy", "batch"); code != 0 || !strings.Contains(text, "═══ echo ×2") {

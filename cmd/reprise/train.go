@@ -71,6 +71,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 	}
 	spec.add(cmd)
 	spec.addEcho(cmd)
+	spec.addTarget(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")
 	cmd.Flags().StringVar(&initial, "init", "", "safetensors file of the first weights")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the run that is in the directory")
