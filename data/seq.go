@@ -43,6 +43,7 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 		var calls sync.WaitGroup
 		defer calls.Wait()
 		defer cancel()
+		yield = cancelling(cancel, yield)
 		// Every call of f promises its result on a channel of its own; the
 		// promises keep the order of the inputs.
 		promises := func(yield func(chan result, error) bool) {
@@ -81,7 +82,6 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 				return
 			}
 			if !yield(r.value, nil) {
-				cancel()
 				return
 			}
 		}
@@ -143,12 +143,25 @@ func Scoped[T any](ctx context.Context, build func(context.Context) Seq[T]) Seq[
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		yield = cancelling(cancel, yield)
 		for v, err := range build(ctx) {
 			if !yield(v, err) || err != nil {
-				cancel()
 				return
 			}
 		}
+	}
+}
+
+// cancelling is yield followed by cancel where it leaves the loop, be it by a
+// panic: a stage further up may wait, as it is left, for what only cancel ends.
+func cancelling[T any](cancel func(), yield func(T, error) bool) func(T, error) bool {
+	return func(v T, err error) (more bool) {
+		defer func() {
+			if !more || err != nil {
+				cancel()
+			}
+		}()
+		return yield(v, err)
 	}
 }
 
