@@ -71,10 +71,10 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 			var r result
 			if err == nil {
 				r = <-p
+				if errors.Is(r.err, Skip) {
+					continue
+				}
 				err = r.err
-			}
-			if errors.Is(err, Skip) {
-				continue
 			}
 			if err != nil {
 				cancel()
