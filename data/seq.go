@@ -31,7 +31,7 @@ var Skip = errors.New("data: skip this item")
 // An error from f ends the stream in its item's turn, but for [Skip], which
 // drops the item. A panic in f is an error too. The context given to f is
 // cancelled when the loop over the result is left, and the loop ends only
-// when every call of f has returned. At most 2·workers items are held.
+// when every call of f has returned. At most workers+2 items are held.
 func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Out, error)) Seq[Out] {
 	type result struct {
 		value Out
@@ -88,10 +88,10 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 	}
 }
 
-// Prefetch runs in on a goroutine of its own, up to depth values ahead of the
-// reader, so that the stages on either side of it overlap. The goroutine has
-// ended by the time the loop over the result is left. A depth below one
-// returns in itself.
+// Prefetch runs in on a goroutine of its own, so that the stages on either
+// side of it overlap: it keeps up to depth values for the reader, and one more
+// in hand. The goroutine has ended by the time the loop over the result is
+// left. A depth below one returns in itself.
 func Prefetch[T any](in Seq[T], depth int) Seq[T] {
 	if depth < 1 {
 		return in
