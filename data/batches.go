@@ -1,7 +1,8 @@
 package data
 
 // Batches groups size items at a time, made into a batch by form, and drops a
-// short last group. A failure of form ends the stream.
+// short last group. A failure of form ends the stream. The group is form's
+// only until it returns.
 func Batches[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Seq[Batch] {
 	return func(yield func(Batch, error) bool) {
 		group := make([]T, 0, size)
