@@ -71,7 +71,7 @@ func TestAugmentDrawsByOriginWhateverTheOrderAndTheWorkers(t *testing.T) {
 		workers := rapid.IntRange(1, 8).Draw(rt, "workers")
 		var in []data.Example
 		for _, read := range reads {
-			in = append(in, data.Example{Input: plain, Origin: data.Origin{Read: read}})
+			in = append(in, data.Example{Input: plain, Origin: data.Origin{Index: 1, Read: read, Copy: int(read % 3)}})
 		}
 		err := bubble(t, func() error {
 			got, err := collect(data.Augment(context.Background(), stream(in...), workers, seed, lazy{dim{200}}, dim{50}))

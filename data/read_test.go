@@ -171,6 +171,25 @@ func TestAPanickingReaderIsAnErrorAndNoFault(t *testing.T) {
 	}
 }
 
+func TestLeavingReadLeavesNoReadUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under atomic.Int64
+		for range data.Read(context.Background(), data.Once(100), 4, func(ctx context.Context, o data.Origin) (data.Example, error) {
+			under.Add(1)
+			defer under.Add(-1)
+			if o.Index > 0 {
+				<-ctx.Done()
+			}
+			return numbered(ctx, o)
+		}, nil) {
+			break
+		}
+		if under.Load() != 0 {
+			t.Errorf("%d reads are under way", under.Load())
+		}
+	})
+}
+
 func TestDecodeLeavesAllButPicturesAsTheyAre(t *testing.T) {
 	_, jpeg := tinyPicture(t, 1)
 	in := []data.Example{

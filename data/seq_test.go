@@ -322,10 +322,11 @@ func TestLeavingMapCancelsItsCallsAndWaitsForThem(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfMapCancelsTheOtherCalls(t *testing.T) {
+func TestAnErrorOfMapCancelsTheOtherCallsBeforeItIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
-		_, err := collect(data.Map(context.Background(), stream(upTo(9)...), 3, func(ctx context.Context, i int) (int, error) {
+		failures := 0
+		for _, err := range data.Map(context.Background(), stream(upTo(9)...), 3, func(ctx context.Context, i int) (int, error) {
 			if i == 0 {
 				time.Sleep(time.Second)
 				return i, errTest
@@ -334,9 +335,15 @@ func TestAnErrorOfMapCancelsTheOtherCalls(t *testing.T) {
 			defer calls.Add(-1)
 			<-ctx.Done()
 			return i, ctx.Err()
-		}))
-		if err != errTest || calls.Load() != 0 {
-			t.Errorf("error is %v, %d calls still run", err, calls.Load())
+		}) {
+			failures++
+			synctest.Wait()
+			if err != errTest || calls.Load() != 0 {
+				t.Errorf("error is %v, %d calls still run", err, calls.Load())
+			}
+		}
+		if failures != 1 {
+			t.Errorf("%d errors", failures)
 		}
 	})
 }

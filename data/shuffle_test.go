@@ -1,6 +1,7 @@
 package data_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -185,7 +186,19 @@ func TestShufflePassesErrorsOnAndEnds(t *testing.T) {
 	if len(got) != 7 || err != errTest {
 		t.Errorf("%d items left a buffer of 4 before the error %v of the 11th", len(got), err)
 	}
-	for range data.Shuffle(stream(reads(10)...), 100, 1) {
-		break // in the drain
+}
+
+func TestLeavingAShuffleLeavesItsStream(t *testing.T) {
+	for size, want := range map[int]int64{4: 4, 1000: 100} { // in the middle, in the drain
+		src := tap{n: 100}
+		origins := data.Map(context.Background(), src.numbers, 1, func(_ context.Context, i int) (data.Origin, error) {
+			return data.Origin{Index: i}, nil
+		})
+		for range data.Shuffle(origins, size, 1) {
+			break
+		}
+		if src.running.Load() != 0 || src.given.Load() < want {
+			t.Errorf("a buffer of %d left %d streams open after %d items", size, src.running.Load(), src.given.Load())
+		}
 	}
 }
