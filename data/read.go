@@ -1,6 +1,9 @@
 package data
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Reader makes the example of an origin. It must be safe to call from
 // several goroutines.
@@ -8,7 +11,7 @@ type Reader func(ctx context.Context, o Origin) (Example, error)
 
 // Faults decides what becomes of a record that cannot be read or decoded:
 // nil drops it, an error ends the stream. It is called in the order of the
-// records. A nil Faults ends the stream with the record's own error.
+// records. A nil Faults ends the stream with the record's number and error.
 type Faults func(o Origin, err error) error
 
 // Read makes an example of each origin, on up to workers goroutines.
@@ -47,14 +50,14 @@ func attempt[In any](ctx context.Context, in Seq[In], workers int, f func(contex
 		}
 		return outcome{e, err}, nil
 	})
+	if faults == nil {
+		faults = func(o Origin, err error) error { return fmt.Errorf("data: record %d: %w", o.Index, err) }
+	}
 	return func(yield func(Example, error) bool) {
 		for o, err := range outcomes {
-			if err == nil {
-				err = o.err
-				if err != nil && faults != nil {
-					if err = faults(o.example.Origin, err); err == nil {
-						continue
-					}
+			if err == nil && o.err != nil {
+				if err = faults(o.example.Origin, o.err); err == nil {
+					continue
 				}
 			}
 			if err != nil {

@@ -33,15 +33,9 @@ type Shards interface {
 	Open(ctx context.Context, shard int, from int64) Seq[Example] // records of one stream but for the first from
 }
 
-// FromSource returns the Reader of src. Its errors name the record.
+// FromSource returns the Reader of src.
 func FromSource(src Source) Reader {
-	return func(ctx context.Context, o Origin) (Example, error) {
-		e, err := src.Read(ctx, o.Index)
-		if err != nil {
-			err = fmt.Errorf("data: %s: %w", RecordName(src, o.Index), err)
-		}
-		return e, err
-	}
+	return func(ctx context.Context, o Origin) (Example, error) { return src.Read(ctx, o.Index) }
 }
 
 // RecordName is the name of record i of src where it has one, and its number

@@ -46,8 +46,8 @@ func (r *Run) calibrate(ctx context.Context) (Spec, error) {
 // one of fresh data as fast as it can, and the bytes read for one.
 func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch, each time.Duration, size int, err error) {
 	s.Echo = echo.Spec{}
-	s.Stages.Shuffle = Buffer{Examples: 1}
-	s.Stages.Prefetch = 1
+	s.Stages.Shuffle = Buffer{Items: 1}
+	s.Stages.Prefetch = Buffer{Items: 1}
 	sizes := make(chan int, 1)
 	sizes <- 0
 	reads := 0
@@ -61,7 +61,7 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 		}
 		return e, err
 	}
-	var faults data.Faults
+	faults := failing(r.data.Train)
 	if s.Data.OnError == OnErrorSkip {
 		faults = func(data.Origin, error) error { return nil }
 	}

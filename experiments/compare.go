@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/train"
@@ -137,12 +139,14 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 	}
 	before, err := os.ReadFile(path)
 	if err == nil {
-		earlier, err := DefaultRegistry().Parse(path, string(before))
-		if err != nil {
-			return s, err
+		var earlier struct {
+			Storage StorageSpec `yaml:"storage"`
+		}
+		if err := yaml.Unmarshal(before, &earlier); err != nil {
+			return s, fmt.Errorf("comparison: %s: %w", path, err)
 		}
 		if s.Storage.UpstreamRatio > 0 && s.Storage.Simulate.Bandwidth == 0 {
-			s.Storage.Simulate.Bandwidth = earlier.Storage.Simulate.Bandwidth
+			s.Storage = earlier.Storage
 		}
 		now, err := s.text()
 		if err == nil && !bytes.Equal(now, before) {

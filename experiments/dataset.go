@@ -25,8 +25,8 @@ type Dataset struct {
 	Classes    []string
 }
 
-// Open opens the data of s, and returns s with the names of the splits
-// filled in.
+// Open opens the data of s, and returns s with the defaults filled in that
+// depend on the data: the splits, and how often to evaluate.
 func (s Spec) Open() (Spec, *Dataset, error) {
 	s, err := s.nameSplits()
 	if err != nil {
@@ -71,6 +71,11 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 		}
 		slices = append(slices, slice)
 		*part.to = src
+	}
+	if s.Evaluate.Every.IsZero() {
+		if s.Evaluate.Every = (Span{1, Epochs}); d.Train.Len() == data.Endless {
+			s.Evaluate.Every = Span{10_000, Fresh}
+		}
 	}
 	return s, &d, d.check(s)
 }
@@ -154,7 +159,8 @@ var errNoPicture = errors.New("none of the first records can be decoded")
 
 // probe prepares a record of each part as training and evaluation will, so
 // that a wrong size or an unreadable data set is found before the first step.
-func (d *Dataset) probe(ctx context.Context, s Spec) error {
+// It returns that of the training data.
+func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err error) {
 	for _, part := range []struct {
 		name string
 		src  data.Source
@@ -169,22 +175,25 @@ func (d *Dataset) probe(ctx context.Context, s Spec) error {
 		}
 		e, err := s.firstGood(ctx, part.src, part.augs)
 		if err != nil {
-			return fmt.Errorf("data.%s: %w", part.name, err)
+			return sample, fmt.Errorf("data.%s: %w", part.name, err)
+		}
+		if part.name == "train" {
+			sample = e
 		}
 		if p, ok := e.Input.(data.Picture); ok && (p.Width != s.Input.Size || p.Height != s.Input.Size) {
 			key := "input.augment"
 			if part.name != "train" {
 				key = "input.resize"
 			}
-			return fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)
+			return sample, fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)
 		}
 	}
-	return nil
+	return sample, nil
 }
 
 // firstGood returns the first record that is not damaged, prepared.
 func (s Spec) firstGood(ctx context.Context, src data.Source, augs []data.Augmentation) (data.Example, error) {
-	var faults data.Faults
+	faults := failing(src)
 	tries := 0
 	if s.Data.OnError == OnErrorSkip {
 		faults = func(_ data.Origin, err error) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
@@ -37,10 +38,10 @@ func (s Spec) WithDefaults() Spec {
 		{"center_crop", &augment.CenterCrop{Size: s.Input.Size}},
 	})
 
-	set(&s.Stages.Shuffle, Buffer{Examples: 4096})
+	set(&s.Stages.Shuffle, Buffer{Items: 4096})
 	set(&s.Stages.Readers, 8)
 	set(&s.Stages.Workers, runtime.GOMAXPROCS(0))
-	set(&s.Stages.Prefetch, 64<<20)
+	set(&s.Stages.Prefetch, Buffer{Memory: 64 << 20})
 	s.Echo = s.Echo.WithDefaults()
 
 	set(&s.Train.Batch, 128)
@@ -97,7 +98,8 @@ func (s Spec) problems() []error {
 	}
 	check := func(key string, err error) {
 		if err != nil {
-			bad(key, "%v", err)
+			_, text, _ := strings.Cut(err.Error(), ": ") // without the package: the key says more
+			bad(key, "%s", text)
 		}
 	}
 	if s.Data.Source.IsZero() {
@@ -106,28 +108,34 @@ func (s Spec) problems() []error {
 	if s.Model.IsZero() {
 		bad("model", "is missing; examples: {mlp: {hidden: [64]}}, {resnet_cifar: {depth: 8}}")
 	}
-	for key, split := range map[string]string{"data.train": s.Data.Train, "data.validation": s.Data.Validation, "data.test": s.Data.Test} {
-		if split != "" {
-			_, err := data.ParseSlice(split)
-			check(key, err)
+	for _, split := range []struct{ key, text string }{{"data.train", s.Data.Train}, {"data.validation", s.Data.Validation}, {"data.test", s.Data.Test}} {
+		if split.text != "" {
+			_, err := data.ParseSlice(split.text)
+			check(split.key, err)
 		}
 	}
 	oneOf("data.order", string(s.Data.Order), string(data.Permuted), string(data.Sequential))
 	oneOf("data.on_error", s.Data.OnError, OnErrorFail, OnErrorSkip)
 	atLeast("data.max_bad", s.Data.MaxBad, 0)
 	atLeast("input.size", s.Input.Size, 1)
-	for key, v := range map[string][]float32{"input.mean": s.Input.Mean, "input.std": s.Input.Std} {
-		if len(v) != 3 {
-			bad(key, "has %d values, want 3, one a channel", len(v))
+	for _, v := range []struct {
+		key    string
+		values []float32
+	}{{"input.mean", s.Input.Mean}, {"input.std", s.Input.Std}} {
+		if len(v.values) != 3 {
+			bad(v.key, "has %d values, want 3, one a channel", len(v.values))
 		}
 	}
 	if slices.Contains(s.Input.Std, 0) {
 		bad("input.std", "holds 0, by which nothing can be divided")
 	}
-	for key, list := range map[string][]Choice[data.Augmentation]{"input.augment": s.Input.Augment, "input.resize": s.Input.Resize} {
-		for i, a := range list {
+	for _, v := range []struct {
+		key  string
+		list []Choice[data.Augmentation]
+	}{{"input.augment", s.Input.Augment}, {"input.resize", s.Input.Resize}} {
+		for i, a := range v.list {
 			if c, ok := a.Value.(interface{ Check() error }); ok {
-				check(fmt.Sprintf("%s[%d].%s", key, i, a.Name), c.Check())
+				check(fmt.Sprintf("%s[%d].%s", v.key, i, a.Name), c.Check())
 			}
 		}
 	}
@@ -152,6 +160,10 @@ func (s Spec) problems() []error {
 	}
 	if v := s.Train.ClipNorm; v < 0 {
 		bad("train.clip_norm", "is %g, want 0 (none) or more", v)
+	}
+	check("train.optimizer."+s.Train.Optimizer.Name, s.Train.Optimizer.Value.Check())
+	if s.Train.EMA != nil {
+		check("train.ema", s.Train.EMA.Check())
 	}
 	atLeast("train.threads", s.Train.Threads, 1)
 	errs = append(errs, s.Train.Rate.problems()...)

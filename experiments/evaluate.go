@@ -93,7 +93,7 @@ func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
 			}
 		}
 	}
-	var faults data.Faults
+	faults := failing(src)
 	if r.Spec.Data.OnError == OnErrorSkip {
 		faults = func(data.Origin, error) error { return nil }
 	}

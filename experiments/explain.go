@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -13,17 +14,13 @@ import (
 
 // Explain writes the pipeline of s, one stage a line in the order data flows,
 // with its numbers filled in. It opens the data and builds the model.
-func (s Spec) Explain(w io.Writer) error {
-	s, d, err := s.Open()
-	if err != nil {
-		return err
-	}
+func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	asked := s.Stages.Shuffle
-	s = s.sizeBuffer()
-	r := Run{Spec: s, data: d}
-	if err := r.prepare(nil); err != nil {
+	r := Run{Spec: s}
+	if err := r.Check(ctx); err != nil {
 		return err
 	}
+	s, d := r.Spec, r.data
 	b := &strings.Builder{}
 	e, factor := s.Echo, float64(s.Echo.Factor)
 	fmt.Fprintf(b, "%s: ", s.Name)
@@ -53,14 +50,14 @@ func (s Spec) Explain(w io.Writer) error {
 	place(echo.Example, "every copy is augmented anew")
 	stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
 	place(echo.Augmentation, "copies are equal")
-	m := s.Stages.Shuffle.Examples
-	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*s.exampleBytes())
+	m := s.Stages.Shuffle.Items
+	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample))
 	if asked.Memory > 0 {
 		buffer += fmt.Sprintf(" (%v asked for)", asked.Memory)
 	}
 	stage("shuffle", "%s", buffer)
-	batch := Bytes(4 * s.Train.Batch * 3 * s.Input.Size * s.Input.Size)
-	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.prefetched())
+	batch := batchBytes(r.hollow)
+	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.Stages.Prefetch.Items)
 	place(echo.Batch, "the whole batch, step after step")
 	if e.ShuffleBatches > 1 {
 		stage("shuffle", "buffer of %d whole batches, %v", e.ShuffleBatches, Bytes(e.ShuffleBatches)*batch)
@@ -83,7 +80,7 @@ func (s Spec) Explain(w io.Writer) error {
 	if f := factor; e.Strategy != echo.None {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
 	}
-	_, err = io.WriteString(w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -94,7 +91,7 @@ func (s Spec) duplicates() float64 {
 	low := math.Floor(f)
 	up := f - low // share of items with one use more
 	pairs := (1-up)*low*(low-1) + up*(low+1)*low
-	return float64(s.Train.Batch) * pairs / (4 * float64(s.Stages.Shuffle.Examples) * f)
+	return float64(s.Train.Batch) * pairs / (4 * float64(s.Stages.Shuffle.Items) * f)
 }
 
 // echoedBefore is the factor of the echo that is left of the shuffle buffer.

@@ -34,6 +34,13 @@ type faultLog struct {
 	reads   map[int64]struct{} // training reads that met one
 }
 
+// failing ends a run at the first damaged record, and names it.
+func failing(src data.Source) data.Faults {
+	return func(o data.Origin, err error) error {
+		return fmt.Errorf("%s: %w (data.on_error: skip would pass over it)", data.RecordName(src, o.Index), err)
+	}
+}
+
 // fault is a line of errors.jsonl.
 type fault struct {
 	Part   string `json:"part"`   // train, validation or test

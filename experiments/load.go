@@ -99,7 +99,7 @@ func (r Registry) finish(s Spec, name string, sets []string) (Spec, error) {
 
 // Write writes s as YAML, in full, so that Parse reads it back.
 func (s Spec) Write(w io.Writer) error {
-	if err := yaml.NewEncoder(w, yaml.Indent(2), yaml.OmitZero()).Encode(s); err != nil {
+	if err := yaml.NewEncoder(w, yaml.Indent(2)).Encode(s); err != nil {
 		return fmt.Errorf("experiments: writing the spec: %w", err)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 //
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
-// n is the number of records that read reads, or data.Endless. The stream has
-// no end of its own.
+// n is the number of records that read reads, or data.Endless. The buffers of
+// s must be numbers. The stream has no end of its own.
 func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		order := data.Order(n, s.Data.Order, s.stage("order"))
@@ -24,9 +24,9 @@ func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data
 		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), values(s.Input.Augment)...)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
-		examples = data.Shuffle(examples, s.Stages.Shuffle.Examples, s.stage("shuffle"))
+		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
 		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
-		batches = data.Prefetch(batches, s.prefetched())
+		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
 		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
 	})
@@ -54,23 +54,29 @@ func (s Spec) stage(name string) uint64 {
 
 func (s Spec) format() data.Format { return data.Format{Mean: s.Input.Mean, Std: s.Input.Std} }
 
-// prefetched is the number of finished batches that pipeline.prefetch holds,
-// from 1 to 8.
-func (s Spec) prefetched() int {
-	batch := Bytes(4 * s.Train.Batch * 3 * s.Input.Size * s.Input.Size)
-	return int(min(max(s.Stages.Prefetch/batch, 1), 8))
-}
-
-// exampleBytes is the memory of an example in the shuffle buffer.
-func (s Spec) exampleBytes() Bytes {
+// exampleBytes is the memory of an example like e in the shuffle buffer.
+func exampleBytes(e data.Example) Bytes {
 	const overhead = 128 // of the example itself and of its slices
-	return Bytes(3*s.Input.Size*s.Input.Size + overhead)
+	return Bytes(e.Size() + overhead)
 }
 
-// sizeBuffer turns a shuffle buffer given in memory into one in examples.
-func (s Spec) sizeBuffer() Spec {
-	if b := &s.Stages.Shuffle; b.Memory > 0 {
-		*b = Buffer{Examples: max(int(b.Memory/s.exampleBytes()), 1)}
+// batchBytes is the memory of the arrays of b.
+func batchBytes(b data.Batch) Bytes {
+	n := 0
+	for _, a := range append(b.Inputs, b.Targets...) {
+		n += 4 * (len(a.F32) + len(a.I32))
+	}
+	return Bytes(n)
+}
+
+// sized turns the buffers that are given in memory into numbers of examples
+// like e and of batches like b.
+func (s Spec) sized(e data.Example, b data.Batch) Spec {
+	const most = 8 // batches that are worth making ahead
+	s.Stages.Shuffle = s.Stages.Shuffle.of(exampleBytes(e))
+	if p := &s.Stages.Prefetch; p.Memory > 0 {
+		*p = p.of(batchBytes(b))
+		p.Items = min(p.Items, most)
 	}
 	return s
 }

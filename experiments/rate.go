@@ -20,8 +20,8 @@ func (r RateSpec) problems() []error {
 	if r.Start <= 0 {
 		bad("start", "is %g, want more than 0", r.Start)
 	}
-	if r.End < 0 || r.End == 0 && r.Schedule == "exponential" {
-		bad("end", "is %g, want more than 0", r.End)
+	if r.End < 0 {
+		bad("end", "is %g, want 0 or more", r.End)
 	}
 	if !slices.IsSorted(r.At) {
 		bad("at", "is %v, want rising shares of the horizon", r.At)

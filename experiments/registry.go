@@ -36,6 +36,8 @@ func DefaultRegistry() Registry {
 		Sources: map[string]func() Source{
 			"synth":  func() Source { return new(Synth) },
 			"folder": func() Source { return new(Folder) },
+			"shards": func() Source { return new(Shards) },
+			"cifar":  func() Source { return new(Cifar) },
 			"idx":    func() Source { return new(Idx) },
 		},
 		Augmentations: map[string]func() data.Augmentation{
@@ -61,7 +63,7 @@ func DefaultRegistry() Registry {
 
 // MLP is models.MLP in a Spec.
 type MLP struct {
-	Hidden []int `yaml:"hidden"` // units of each hidden layer
+	Hidden []int `yaml:"hidden,flow"` // units of each hidden layer
 }
 
 // Build implements [Model].

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -29,6 +30,8 @@ type Run struct {
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
 	data    *Dataset
+	sample  data.Example // of the training data, prepared
+	hollow  data.Batch   // of copies of it, for its shape
 	learner *train.Learner
 	ema     *optim.EMA
 	storage *storage.Storage
@@ -66,7 +69,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	return r.end(ctx, p, err)
 }
 
-// open opens the data and tries a record of each part.
+// open opens the data, tries a record of each part, and sizes the buffers.
 func (r *Run) open(ctx context.Context) (err error) {
 	if r.Notice == nil {
 		r.Notice = func(string) {}
@@ -74,15 +77,22 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
 		return err
 	}
-	before := r.Spec.Stages.Shuffle
-	r.Spec = r.Spec.sizeBuffer()
-	if before.Memory > 0 {
-		r.Notice(fmt.Sprintf("shuffle buffer: %v is %d examples of %v", before.Memory, r.Spec.Stages.Shuffle.Examples, r.Spec.exampleBytes()))
+	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
+		return err
 	}
-	if n, m := r.data.Train.Len(), r.Spec.Stages.Shuffle.Examples; n != data.Endless && m > n {
+	if r.hollow, err = r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
+		return err
+	}
+	asked := r.Spec.Stages.Shuffle
+	r.Spec = r.Spec.sized(r.sample, r.hollow)
+	m := r.Spec.Stages.Shuffle.Items
+	if asked.Memory > 0 {
+		r.Notice(fmt.Sprintf("the shuffle buffer of %v holds %d examples of %v", asked.Memory, m, exampleBytes(r.sample)))
+	}
+	if n := r.data.Train.Len(); n != data.Endless && m > n {
 		r.Notice(fmt.Sprintf("the shuffle buffer of %d examples is larger than the training data of %d: it holds several reads of a record", m, n))
 	}
-	return r.data.probe(ctx, r.Spec)
+	return nil
 }
 
 // prepare builds the model, so that whatever is wrong with it is found before
@@ -109,7 +119,7 @@ func (r *Run) prepare(pool *op.Pool) error {
 	if t.EMA != nil {
 		r.ema = fresh(t.EMA)
 	}
-	if err := r.learner.Prepare(r.Spec.hollow(t.Batch)); err != nil {
+	if err := r.learner.Prepare(r.hollow); err != nil {
 		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)
 	}
 	if r.Init != "" {
@@ -124,16 +134,6 @@ func fresh[T any](p T) T {
 	c := reflect.New(reflect.TypeOf(p).Elem())
 	c.Elem().Set(reflect.ValueOf(p).Elem())
 	return c.Interface().(T)
-}
-
-// hollow is a batch of black pictures, for its shape.
-func (s Spec) hollow(rows int) data.Batch {
-	n := s.Input.Size
-	return data.Batch{
-		Inputs:  []data.Array{{Shape: []int{rows, n, n, 3}, F32: make([]float32, rows*n*n*3)}},
-		Targets: []data.Array{{Shape: []int{rows}, I32: make([]int32, rows)}},
-		Origins: make([]data.Origin, rows),
-	}
 }
 
 // begin makes the directory and the files that are there from the start.
@@ -195,7 +195,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 // handler returns what becomes of damaged records of a part.
 func (r *Run) handler(part string, src data.Source) data.Faults {
 	if r.Spec.Data.OnError != OnErrorSkip {
-		return nil
+		return failing(src)
 	}
 	return r.faults.of(part, src)
 }
@@ -227,10 +227,6 @@ func (r *Run) interval(s Span) (n int64, count func(train.Progress) int64, err e
 	fresh := func(p train.Progress) int64 { return p.Fresh }
 	size := r.data.Train.Len()
 	switch {
-	case s.IsZero() && size == data.Endless:
-		return 10_000, fresh, nil
-	case s.IsZero():
-		return int64(size), fresh, nil
 	case s.Unit == Steps:
 		return max(int64(s.N), 1), func(p train.Progress) int64 { return p.Steps }, nil
 	case s.Unit == Fresh:

@@ -31,7 +31,7 @@ func claim(dir string, force bool) error {
 	for _, e := range held {
 		if !force || !slices.Contains(written, e.Name()) {
 			return fmt.Errorf("run directory: %s holds %s already; want another directory%s", dir, e.Name(),
-				map[bool]string{false: ", or force to replace the run in it", true: ": that is no file of a run, and force does not remove it"}[force])
+				map[bool]string{false: " (--out), or --force to replace the run in it", true: ": that is no file of a run, and --force does not remove it"}[force])
 		}
 	}
 	for _, e := range held {

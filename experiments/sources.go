@@ -5,8 +5,10 @@ import (
 	"os"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/cifar"
 	"github.com/reprise-ml/reprise/data/folder"
 	"github.com/reprise-ml/reprise/data/idx"
+	"github.com/reprise-ml/reprise/data/shards"
 	"github.com/reprise-ml/reprise/data/synth"
 )
 
@@ -55,6 +57,65 @@ func (f *Folder) Open(base string) (data.Source, error) {
 		return nil, err
 	}
 	return folder.Open(path, base)
+}
+
+// Shards is pictures in tar archives: package shards. They are indexed once
+// and stay open.
+type Shards struct {
+	Path          Path `yaml:"path"` // a .tar or .tar.gz, a pattern of such names, or a directory of them
+	shards.Config `yaml:",inline"`
+
+	archive *shards.Archive
+}
+
+func (s *Shards) load() (err error) {
+	if s.archive != nil {
+		return nil
+	}
+	path, err := s.Path.Expand()
+	if err == nil {
+		s.archive, err = s.Load(path)
+	}
+	return err
+}
+
+// Bases implements [Source].
+func (s *Shards) Bases() ([]string, error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	return s.archive.Bases(), nil
+}
+
+// Open implements [Source].
+func (s *Shards) Open(base string) (data.Source, error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	return s.archive.Open(base)
+}
+
+// Cifar is the binary files of CIFAR-10 or CIFAR-100: package cifar.
+type Cifar struct {
+	Path Path `yaml:"path"` // of their directory, or of the .tar.gz
+}
+
+// Bases implements [Source].
+func (c *Cifar) Bases() ([]string, error) {
+	path, err := c.Path.Expand()
+	if err != nil {
+		return nil, err
+	}
+	return cifar.Bases(path)
+}
+
+// Open implements [Source].
+func (c *Cifar) Open(base string) (data.Source, error) {
+	path, err := c.Path.Expand()
+	if err != nil {
+		return nil, err
+	}
+	return cifar.Open(path, base)
 }
 
 // Idx is the files of MNIST and its like: package idx.

@@ -42,9 +42,9 @@ type Data struct {
 
 // Input says what a picture looks like to the model: Size × Size × 3.
 type Input struct {
-	Size int       `yaml:"size"` // pixels; default 32
-	Mean []float32 `yaml:"mean"` // of each channel, on a scale of 0 to 1; default ImageNet's
-	Std  []float32 `yaml:"std"`
+	Size int       `yaml:"size"`      // pixels; default 32
+	Mean []float32 `yaml:"mean,flow"` // of each channel, on a scale of 0 to 1; default ImageNet's
+	Std  []float32 `yaml:"std,flow"`
 
 	// Augment is applied to training pictures; default: a random resized crop
 	// of Size and a flip. Resize is applied to all others; default: the
@@ -58,7 +58,7 @@ type StagesSpec struct {
 	Shuffle  Buffer `yaml:"shuffle"`  // of examples (10k) or memory (500MiB); default 4096
 	Readers  int    `yaml:"readers"`  // reads under way at once; default 8
 	Workers  int    `yaml:"workers"`  // of decoding and of augmenting; default: one a core
-	Prefetch Bytes  `yaml:"prefetch"` // of finished batches; default 64MiB
+	Prefetch Buffer `yaml:"prefetch"` // finished batches (4) or memory (64MiB); default 64MiB, and 8 batches at most
 }
 
 // StorageSpec makes training reads as slow as another storage would.
@@ -86,7 +86,7 @@ type RateSpec struct {
 	End      float64   `yaml:"end,omitempty"`     // rate at the horizon (linear, cosine, exponential); default 0, for exponential start/100
 	Horizon  Span      `yaml:"horizon,omitempty"` // default: the budget of the run
 	Warmup   Span      `yaml:"warmup,omitempty"`  // linear rise from 0 before it; default none
-	At       []float64 `yaml:"at,omitempty"`      // step: shares of the horizon at which the rate falls; default 0.5, 0.75
+	At       []float64 `yaml:"at,omitempty,flow"` // step: shares of the horizon at which the rate falls; default 0.5, 0.75
 	Factor   float64   `yaml:"factor,omitempty"`  // step: what it is multiplied by there; default 0.1
 }
 

@@ -54,6 +54,7 @@ func (r Row) over(reached func(report.Summary) (float64, bool), whole func(repor
 // axis is something that training uses up on the way to the target.
 type axis struct {
 	name    string
+	gain    bool // whether the table shows how many times less it is than for none
 	reached func(report.Summary) (float64, bool)
 	whole   func(report.Summary) float64
 }
@@ -73,12 +74,12 @@ func seconds(v *float64) (float64, bool) {
 }
 
 var axes = []axis{
-	{"fresh examples", func(s report.Summary) (float64, bool) { return count(s.FreshToTarget) }, func(s report.Summary) float64 { return float64(s.FreshExamples) }},
-	{"reads", func(s report.Summary) (float64, bool) { return count(s.ReadsToTarget) }, func(s report.Summary) float64 { return float64(s.Reads) }},
-	{"examples", func(s report.Summary) (float64, bool) { return count(s.ExamplesToTarget) }, func(s report.Summary) float64 { return float64(s.Examples) }},
-	{"steps", func(s report.Summary) (float64, bool) { return count(s.StepsToTarget) }, func(s report.Summary) float64 { return float64(s.Steps) }},
-	{"wall s", func(s report.Summary) (float64, bool) { return seconds(s.WallToTarget) }, func(s report.Summary) float64 { return s.WallSeconds }},
-	{"CPU s", func(s report.Summary) (float64, bool) { return seconds(s.CPUToTarget) }, func(s report.Summary) float64 { return s.CPUSeconds }},
+	{"fresh examples", true, func(s report.Summary) (float64, bool) { return count(s.FreshToTarget) }, func(s report.Summary) float64 { return float64(s.FreshExamples) }},
+	{"reads", true, func(s report.Summary) (float64, bool) { return count(s.ReadsToTarget) }, func(s report.Summary) float64 { return float64(s.Reads) }},
+	{"examples", false, func(s report.Summary) (float64, bool) { return count(s.ExamplesToTarget) }, func(s report.Summary) float64 { return float64(s.Examples) }},
+	{"steps", false, func(s report.Summary) (float64, bool) { return count(s.StepsToTarget) }, func(s report.Summary) float64 { return float64(s.Steps) }},
+	{"wall s", true, func(s report.Summary) (float64, bool) { return seconds(s.WallToTarget) }, func(s report.Summary) float64 { return s.WallSeconds }},
+	{"CPU s", true, func(s report.Summary) (float64, bool) { return seconds(s.CPUToTarget) }, func(s report.Summary) float64 { return s.CPUSeconds }},
 }
 
 // Write writes t for people, at most 80 columns wide for three seeds.
@@ -121,18 +122,22 @@ func (t Table) toTarget(b *strings.Builder) {
 	}
 	grid := [][]string{{"mean of"}}
 	for _, a := range axes[2:] {
-		grid[0] = append(grid[0], a.name, "gain")
+		if grid[0] = append(grid[0], a.name); a.gain {
+			grid[0] = append(grid[0], "gain")
+		}
 	}
 	for _, row := range t.Rows {
 		line := []string{row.Arm.String()}
 		for _, a := range axes[2:] {
-			line = append(line, row.over(a.reached, a.whole).mean(), t.gain(row, a))
+			if line = append(line, row.over(a.reached, a.whole).mean()); a.gain {
+				line = append(line, t.gain(row, a))
+			}
 		}
 		grid = append(grid, line)
 	}
 	b.WriteString("\n")
 	align(b, grid)
-	b.WriteString("\ngain: how many times less than none. >: the budget was spent without reaching the target.\n")
+	b.WriteString("\ngain: how many times less than none.\n>: the budget was spent without reaching the target; a mean with it is a bound.\n")
 }
 
 // mean writes the mean of s, or that it is a bound.

@@ -60,6 +60,10 @@ type Span struct {
 
 // UnmarshalText reads the form that String writes.
 func (s *Span) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = Span{}
+		return nil
+	}
 	number, unit, ok := strings.Cut(strings.TrimSpace(string(text)), " ")
 	u := Unit(strings.TrimSpace(unit))
 	n, err := parseNumber(number)
@@ -127,37 +131,45 @@ func (b Bytes) String() string {
 	return fmt.Sprintf("%d B", int64(b))
 }
 
-// Buffer is the size of a shuffle buffer: a number of examples (10k) or an
-// amount of memory (500MiB), which becomes a number before the first read.
+// Buffer is the size of a buffer: a number of items (10k), or an amount of
+// memory (500MiB), which becomes a number before the first read.
 type Buffer struct {
-	Examples int
-	Memory   Bytes // 0 where Examples counts
+	Items  int
+	Memory Bytes // 0 where Items counts
 }
 
 // UnmarshalText reads a number, or an amount of memory with its unit.
 func (b *Buffer) UnmarshalText(text []byte) error {
 	if n, err := parseCount(string(text)); err == nil && n >= 0 && n < 1<<40 {
-		*b = Buffer{Examples: int(n)}
+		*b = Buffer{Items: int(n)}
 		return nil
 	}
 	var m Bytes
 	if err := m.UnmarshalText(text); err != nil || m <= 0 {
-		return fmt.Errorf("%q is no size of a buffer; examples: 10000, 64k (examples), 500MiB (memory)", text)
+		return fmt.Errorf("%q is no size of a buffer; examples: 10000, 64k (items), 500MiB (memory)", text)
 	}
 	*b = Buffer{Memory: m}
 	return nil
 }
 
-// MarshalText writes b so that UnmarshalText reads it back.
-func (b Buffer) MarshalText() ([]byte, error) {
-	if b.Memory > 0 {
-		text, err := b.Memory.MarshalText()
-		if err == nil && text[len(text)-1] != 'B' {
-			text = append(text, 'B')
-		}
-		return text, err
+// MarshalYAML writes b so that UnmarshalText reads it back.
+func (b Buffer) MarshalYAML() (any, error) {
+	if b.Memory == 0 {
+		return b.Items, nil
 	}
-	return strconv.AppendInt(nil, int64(b.Examples), 10), nil
+	text, err := b.Memory.MarshalText()
+	if err == nil && text[len(text)-1] != 'B' {
+		text = append(text, 'B')
+	}
+	return string(text), err
+}
+
+// of returns b as a number of items of a size, at least one.
+func (b Buffer) of(size Bytes) Buffer {
+	if b.Memory == 0 {
+		return b
+	}
+	return Buffer{Items: max(int(b.Memory/size), 1)}
 }
 
 // Target is a goal on the validation data: "val_error<=0.09".

@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/reprise-ml/reprise/internal/kernel"
+	"github.com/reprise-ml/reprise/nn/op"
 )
 
 func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
@@ -162,7 +162,7 @@ var everything = Sequential{
 
 // A result in shared memory that is read too late, or not written in full, would show here.
 func TestSharedMemoryChangesNoBit(t *testing.T) {
-	pool := kernel.NewPool(2)
+	pool := op.NewPool(2)
 	defer pool.Close()
 	train := func(c Config, tape bool) (bits []uint32) {
 		var p Params

@@ -8,16 +8,15 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn/op"
 )
 
 // Config says what a graph is for. The zero Config is an evaluation graph that computes on one
 // thread.
 type Config struct {
-	Train bool         // normalise by the statistics of the batch, drop out
-	Seed  uint64       // of the first values of weights, and of dropout
-	Pool  *kernel.Pool // the threads of every op, from op.NewPool; nil means one thread
+	Train bool     // normalise by the statistics of the batch, drop out
+	Seed  uint64   // of the first values of weights, and of dropout
+	Pool  *op.Pool // the threads of every op, from op.NewPool; nil means one thread
 }
 
 // Scope is a place in a graph that is being built: a path, the weights, and the first error met.
@@ -67,7 +66,7 @@ func (s *Scope) join(name string) string {
 func (s *Scope) Train() bool { return s.config.Train }
 
 // Pool returns the threads that ops are to use; nil means one.
-func (s *Scope) Pool() *kernel.Pool { return s.config.Pool }
+func (s *Scope) Pool() *op.Pool { return s.config.Pool }
 
 // Graph returns the graph being built.
 func (s *Scope) Graph() *gorgonia.ExprGraph { return s.graph }

@@ -17,6 +17,7 @@ func configCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Write, check or print a spec",
 		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(configInit(), configCheck(), configPrint())
 	return cmd

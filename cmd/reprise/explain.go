@@ -21,7 +21,7 @@ func explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Explain(os.Stdout)
+			return s.Explain(cmd.Context(), os.Stdout)
 		},
 	}
 	spec.add(cmd)
