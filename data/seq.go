@@ -31,7 +31,7 @@ var Skip = errors.New("data: skip this item")
 // An error from f ends the stream in its item's turn, but for [Skip], which
 // drops the item. A panic in f is an error too. The context given to f is
 // cancelled when the loop over the result is left, and the loop ends only
-// when every call of f has returned. At most 2·workers items are held.
+// when every call of f has returned. At most workers+2 items are held.
 func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Out, error)) Seq[Out] {
 	type result struct {
 		value Out
@@ -43,6 +43,7 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 		var calls sync.WaitGroup
 		defer calls.Wait()
 		defer cancel()
+		yield = cancelling(cancel, yield)
 		// Every call of f promises its result on a channel of its own; the
 		// promises keep the order of the inputs.
 		promises := func(yield func(chan result, error) bool) {
@@ -70,10 +71,10 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 			var r result
 			if err == nil {
 				r = <-p
+				if errors.Is(r.err, Skip) {
+					continue
+				}
 				err = r.err
-			}
-			if errors.Is(err, Skip) {
-				continue
 			}
 			if err != nil {
 				cancel()
@@ -81,17 +82,16 @@ func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(conte
 				return
 			}
 			if !yield(r.value, nil) {
-				cancel()
 				return
 			}
 		}
 	}
 }
 
-// Prefetch runs in on a goroutine of its own, up to depth values ahead of the
-// reader, so that the stages on either side of it overlap. The goroutine has
-// ended by the time the loop over the result is left. A depth below one
-// returns in itself.
+// Prefetch runs in on a goroutine of its own, so that the stages on either
+// side of it overlap: it keeps up to depth values for the reader, and one more
+// in hand. The goroutine has ended by the time the loop over the result is
+// left. A depth below one returns in itself.
 func Prefetch[T any](in Seq[T], depth int) Seq[T] {
 	if depth < 1 {
 		return in
@@ -143,12 +143,25 @@ func Scoped[T any](ctx context.Context, build func(context.Context) Seq[T]) Seq[
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		yield = cancelling(cancel, yield)
 		for v, err := range build(ctx) {
 			if !yield(v, err) || err != nil {
-				cancel()
 				return
 			}
 		}
+	}
+}
+
+// cancelling is yield followed by cancel where it leaves the loop, be it by a
+// panic: a stage further up may wait, as it is left, for what only cancel ends.
+func cancelling[T any](cancel func(), yield func(T, error) bool) func(T, error) bool {
+	return func(v T, err error) (more bool) {
+		defer func() {
+			if !more || err != nil {
+				cancel()
+			}
+		}()
+		return yield(v, err)
 	}
 }
 
