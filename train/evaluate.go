@@ -29,22 +29,19 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		if err != nil {
 			return Evaluation{}, err
 		}
-		g, err := l.graph(b, false)
+		g, err := l.graph(b, len(b.Origins), false)
 		if err != nil {
 			return Evaluation{}, err
 		}
-		loss, err := g.run(b)
+		loss, err := g.run(b, 0)
 		if err != nil {
 			return Evaluation{}, err
 		}
-		share := weightOf(b.Weights, len(b.Origins))
+		share := weightOf(b, 0, len(b.Origins))
 		e.Loss += share * loss
 		total += share
 		for row := range b.Origins {
-			w := 1.0
-			if b.Weights.F32 != nil {
-				w = float64(b.Weights.F32[row])
-			}
+			w := weightOf(b, row, row+1)
 			if w == 0 {
 				continue
 			}

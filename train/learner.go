@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -35,7 +34,7 @@ type Learner struct {
 	Build      nn.Config // seed of weights and dropout, and threads; Train is set by the Learner
 	Params     nn.Params // weights and running statistics; filled by the first graph
 
-	graphs  map[string]*graph // by mode and shape
+	graphs  []*graph // by mode and shape
 	weights []gorgonia.ValueGrad
 	sums    [][]float32 // gradients of the parts so far
 }
@@ -56,16 +55,15 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 	if rows%parts != 0 {
 		return Stats{}, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
 	}
-	total := weightOf(b.Weights, rows)
+	g, err := l.graph(b, rows/parts, true)
+	if err != nil {
+		return Stats{}, err
+	}
 	var stats Stats
 	for part := range parts {
-		piece := slice(b, part*rows/parts, (part+1)*rows/parts)
-		g, err := l.graph(piece, true)
-		if err != nil {
-			return Stats{}, err
-		}
+		from, to := part*rows/parts, (part+1)*rows/parts
 		g.scope.Ticker().Tick = uint64(at.Steps)*uint64(parts) + uint64(part)
-		loss, err := g.run(piece)
+		loss, err := g.run(b, from)
 		if err != nil {
 			return Stats{}, err
 		}
@@ -75,10 +73,10 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 		g.machine.Commit()
 		share := 1.0
 		if parts > 1 {
-			share = weightOf(piece.Weights, rows/parts) / total
+			share = weightOf(b, from, to) / weightOf(b, 0, rows)
 		}
 		stats.Loss += share * loss
-		stats.Correct += correct(g.outputs, piece)
+		stats.Correct += correct(g.outputs, b, from)
 		l.gather(g, part, parts, float32(share))
 	}
 	if l.Clip != nil {
@@ -123,55 +121,29 @@ func (l *Learner) gather(g *graph, part, parts int, share float32) {
 	}
 }
 
-// weightOf is Σ w of a batch.
-func weightOf(w data.Array, rows int) float64 {
-	if w.F32 == nil {
-		return float64(rows)
+// weightOf is Σ w of the rows of b from one up to another.
+func weightOf(b data.Batch, from, to int) float64 {
+	w := b.Weights.F32
+	if w == nil {
+		return float64(to - from)
 	}
+	each := len(w) / len(b.Origins)
 	sum := 0.0
-	for _, v := range w.F32 {
+	for _, v := range w[from*each : to*each] {
 		sum += float64(v)
 	}
 	return sum
 }
 
-// slice returns rows from to below to of b, sharing its memory.
-func slice(b data.Batch, from, to int) data.Batch {
-	if from == 0 && to == len(b.Origins) {
-		return b
-	}
-	cut := func(a data.Array) data.Array {
-		if len(a.Shape) == 0 {
-			return a
-		}
-		shape := slices.Clone(a.Shape)
-		shape[0] = to - from
-		if row := len(a.F32) / a.Shape[0]; a.F32 != nil {
-			return data.Array{Shape: shape, F32: a.F32[from*row : to*row]}
-		}
-		row := len(a.I32) / a.Shape[0]
-		return data.Array{Shape: shape, I32: a.I32[from*row : to*row]}
-	}
-	b.Inputs, b.Targets = slices.Clone(b.Inputs), slices.Clone(b.Targets)
-	for i := range b.Inputs {
-		b.Inputs[i] = cut(b.Inputs[i])
-	}
-	for i := range b.Targets {
-		b.Targets[i] = cut(b.Targets[i])
-	}
-	b.Weights = cut(b.Weights)
-	b.Origins = b.Origins[from:to]
-	return b
-}
-
-// correct counts the rows of weight above 0 that are classified rightly.
-func correct(outputs []*tensor.Dense, b data.Batch) int {
-	if t := b.Targets[0]; t.I32 == nil || len(t.Shape) != 1 || outputs[0].Dims() != 2 {
+// correct counts the rows of weight above 0 that are classified rightly, of
+// outputs for the rows of b from one on.
+func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
+	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
 		return 0
 	}
 	n := 0
-	for row, class := range b.Targets[0].I32 {
-		if (b.Weights.F32 == nil || b.Weights.F32[row] > 0) && Predicted(outputs[0], row) == int(class) {
+	for row := range outputs[0].Shape()[0] {
+		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == int(b.Targets[0].I32[from+row]) {
 			n++
 		}
 	}
@@ -181,7 +153,6 @@ func correct(outputs []*tensor.Dense, b data.Batch) int {
 // Prepare builds the training graph for batches like b, and with it the
 // parameters.
 func (l *Learner) Prepare(b data.Batch) error {
-	parts := max(l.Accumulate, 1)
-	_, err := l.graph(slice(b, 0, len(b.Origins)/parts), true)
+	_, err := l.graph(b, len(b.Origins)/max(l.Accumulate, 1), true)
 	return err
 }
