@@ -37,10 +37,12 @@ type Learner struct {
 	graphs  []*graph // by mode and shape
 	weights []gorgonia.ValueGrad
 	sums    [][]float32 // gradients of the parts so far
+	running statistics  // before the step
 }
 
-// Diverged is the error of a step whose loss or gradient is not finite. The
-// weights are those before it.
+// Diverged is the error of a step whose loss is not finite, or whose gradient
+// is not, where Clip measures it. Weights and running statistics are those
+// before the step.
 type Diverged struct {
 	Step int64 // the first step is 1
 	What string
@@ -48,18 +50,20 @@ type Diverged struct {
 
 func (d Diverged) Error() string { return fmt.Sprintf("diverged at step %d: %s", d.Step, d.What) }
 
-// Step implements [Stepper].
-func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
-	parts := max(l.Accumulate, 1)
-	rows := len(b.Origins)
-	if rows%parts != 0 {
-		return Stats{}, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
-	}
-	g, err := l.graph(b, rows/parts, true)
+// Step implements [Stepper]. After an error, weights and running statistics are
+// those before it.
+func (l *Learner) Step(b data.Batch, at Progress) (stats Stats, err error) {
+	parts, rows := max(l.Accumulate, 1), len(b.Origins)
+	g, err := l.training(b)
 	if err != nil {
 		return Stats{}, err
 	}
-	var stats Stats
+	l.running.keep(&l.Params)
+	defer func() {
+		if err != nil {
+			l.running.restore(&l.Params)
+		}
+	}()
 	for part := range parts {
 		from, to := part*rows/parts, (part+1)*rows/parts
 		g.scope.Ticker().Tick = uint64(at.Steps)*uint64(parts) + uint64(part)
@@ -72,8 +76,8 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 		}
 		g.machine.Commit()
 		share := 1.0
-		if parts > 1 {
-			share = weightOf(b, from, to) / weightOf(b, 0, rows)
+		if total := weightOf(b, 0, rows); parts > 1 && total > 0 {
+			share = weightOf(b, from, to) / total
 		}
 		stats.Loss += share * loss
 		stats.Correct += correct(g.outputs, b, from)
@@ -93,6 +97,15 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 		l.Optimizer.SetRate(stats.Rate)
 	}
 	return stats, l.Optimizer.Step(l.weights)
+}
+
+// training returns the graph for a part of b.
+func (l *Learner) training(b data.Batch) (*graph, error) {
+	parts, rows := max(l.Accumulate, 1), len(b.Origins)
+	if rows%parts != 0 {
+		return nil, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
+	}
+	return l.graph(b, rows/parts, true)
 }
 
 // gather makes l.weights hold the gradient of the parts so far.
@@ -153,6 +166,8 @@ func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
 // Prepare builds the training graph for batches like b, and with it the
 // parameters.
 func (l *Learner) Prepare(b data.Batch) error {
-	_, err := l.graph(b, len(b.Origins)/max(l.Accumulate, 1), true)
-	return err
+	if _, err := l.training(b); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
 }
