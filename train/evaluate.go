@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gorgonia.org/tensor"
 
@@ -31,11 +32,11 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		}
 		g, err := l.graph(b, len(b.Origins), false)
 		if err != nil {
-			return Evaluation{}, err
+			return Evaluation{}, fmt.Errorf("train: evaluation: %w", err)
 		}
 		loss, err := g.run(b, 0)
 		if err != nil {
-			return Evaluation{}, err
+			return Evaluation{}, fmt.Errorf("train: evaluation: %w", err)
 		}
 		share := weightOf(b, 0, len(b.Origins))
 		e.Loss += share * loss
@@ -53,6 +54,9 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		if each != nil {
 			each(g.outputs, b)
 		}
+	}
+	if err := ctx.Err(); err != nil { // the batches may have ended by it
+		return Evaluation{}, err
 	}
 	if total == 0 {
 		return Evaluation{}, errors.New("train: nothing to evaluate on")
