@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gorgonia.org/tensor"
 
@@ -29,22 +30,19 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		if err != nil {
 			return Evaluation{}, err
 		}
-		g, err := l.graph(b, false)
+		g, err := l.graph(b, len(b.Origins), false)
 		if err != nil {
-			return Evaluation{}, err
+			return Evaluation{}, fmt.Errorf("train: evaluation: %w", err)
 		}
-		loss, err := g.run(b)
+		loss, err := g.run(b, 0)
 		if err != nil {
-			return Evaluation{}, err
+			return Evaluation{}, fmt.Errorf("train: evaluation: %w", err)
 		}
-		share := weightOf(b.Weights, len(b.Origins))
+		share := weightOf(b, 0, len(b.Origins))
 		e.Loss += share * loss
 		total += share
 		for row := range b.Origins {
-			w := 1.0
-			if b.Weights.F32 != nil {
-				w = float64(b.Weights.F32[row])
-			}
+			w := weightOf(b, row, row+1)
 			if w == 0 {
 				continue
 			}
@@ -56,6 +54,9 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		if each != nil {
 			each(g.outputs, b)
 		}
+	}
+	if err := ctx.Err(); err != nil { // the batches may have ended by it
+		return Evaluation{}, err
 	}
 	if total == 0 {
 		return Evaluation{}, errors.New("train: nothing to evaluate on")

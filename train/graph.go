@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -24,38 +25,62 @@ type graph struct {
 	weights         []gorgonia.ValueGrad // of a training graph
 }
 
-// graph returns the graph for batches like b, built at first use.
-func (l *Learner) graph(b data.Batch, training bool) (*graph, error) {
-	key := fmt.Sprint(training)
-	for _, a := range append(append([]data.Array{}, b.Inputs...), b.Targets...) {
-		key += fmt.Sprint(a.Shape, a.I32 != nil)
+// graph returns the graph for so many rows of batches like b, built at first
+// use. There are few: one for training, one or two for evaluation.
+func (l *Learner) graph(b data.Batch, rows int, training bool) (*graph, error) {
+	for _, g := range l.graphs {
+		if g.scope.Train() == training && g.fits(b, rows) {
+			return g, nil
+		}
 	}
-	if g, ok := l.graphs[key]; ok {
-		return g, nil
-	}
-	g, err := l.newGraph(b, training)
+	g, err := l.newGraph(b, rows, training)
 	if err != nil {
 		return nil, fmt.Errorf("building the graph: %w", err)
 	}
-	if l.graphs == nil {
-		l.graphs = map[string]*graph{}
-	}
-	l.graphs[key] = g
+	l.graphs = append(l.graphs, g)
 	return g, nil
 }
 
-func (l *Learner) newGraph(b data.Batch, training bool) (*graph, error) {
+// fits reports whether g is for so many rows of batches like b.
+func (g *graph) fits(b data.Batch, rows int) bool {
+	all := func(tensors []*tensor.Dense, arrays []data.Array) bool {
+		if len(tensors) != len(arrays) {
+			return false
+		}
+		for i, a := range arrays {
+			if !fits(tensors[i], a, rows) {
+				return false
+			}
+		}
+		return true
+	}
+	if !all(g.inputs, b.Inputs) || !all(g.targets, b.Targets) {
+		return false
+	}
+	if b.Weights.F32 == nil {
+		return g.rowWeights.Dims() == 1 && g.rowWeights.Shape()[0] == rows
+	}
+	return fits(g.rowWeights, b.Weights, rows)
+}
+
+// fits reports whether t is for so many rows of arrays like a.
+func fits(t *tensor.Dense, a data.Array, rows int) bool {
+	s := t.Shape()
+	return len(s) == len(a.Shape) && s[0] == rows && slices.Equal([]int(s[1:]), a.Shape[1:]) && (t.Dtype() == tensor.Int32) == (a.I32 != nil)
+}
+
+func (l *Learner) newGraph(b data.Batch, rows int, training bool) (*graph, error) {
 	build := l.Build
 	build.Train = training
 	g := &graph{scope: nn.NewScope(&l.Params, build)}
-	inputs := g.nodes("input", b.Inputs, &g.inputs)
-	targets := g.nodes("target", b.Targets, &g.targets)
-	rows := data.Array{Shape: []int{len(b.Origins)}}
-	if b.Weights.F32 != nil {
-		rows.Shape = b.Weights.Shape
+	inputs := g.nodes("input", b.Inputs, rows, &g.inputs)
+	targets := g.nodes("target", b.Targets, rows, &g.targets)
+	of := b.Weights
+	if of.F32 == nil {
+		of.Shape = []int{rows}
 	}
 	var weights []*tensor.Dense
-	weightNode := g.nodes("weights", []data.Array{rows}, &weights)[0]
+	weightNode := g.nodes("weights", []data.Array{of}, rows, &weights)[0]
 	g.rowWeights = weights[0]
 
 	g.out = l.Model.Apply(g.scope, inputs)
@@ -65,6 +90,9 @@ func (l *Learner) newGraph(b data.Batch, training bool) (*graph, error) {
 	g.loss = l.Task.Loss.Apply(g.scope, g.out, targets, weightNode)
 	if err := g.scope.Err(); err != nil {
 		return nil, err
+	}
+	if !g.loss.IsScalar() || g.loss.Dtype() != tensor.Float32 {
+		return nil, fmt.Errorf("the loss is %v of shape %v, want one float32", g.loss.Dtype(), g.loss.Shape())
 	}
 	keep := append(gorgonia.Nodes{g.loss}, g.out...)
 	var grads gorgonia.Nodes
@@ -91,33 +119,38 @@ func (l *Learner) newGraph(b data.Batch, training bool) (*graph, error) {
 	return g, nil
 }
 
-// nodes makes an input node for each array, bound to memory of its own.
-func (g *graph) nodes(name string, arrays []data.Array, memory *[]*tensor.Dense) gorgonia.Nodes {
+// nodes makes an input node for so many rows of each array, bound to memory of
+// its own.
+func (g *graph) nodes(name string, arrays []data.Array, rows int, memory *[]*tensor.Dense) gorgonia.Nodes {
 	nodes := make(gorgonia.Nodes, len(arrays))
 	for i, a := range arrays {
 		dtype := tensor.Float32
 		if a.I32 != nil {
 			dtype = tensor.Int32
 		}
-		t := tensor.New(tensor.Of(dtype), tensor.WithShape(a.Shape...))
-		nodes[i] = gorgonia.NewTensor(g.scope.Graph(), dtype, len(a.Shape),
-			gorgonia.WithShape(a.Shape...), gorgonia.WithName(fmt.Sprintf("%s%d", name, i)), gorgonia.WithValue(t))
+		shape := slices.Clone(a.Shape)
+		shape[0] = rows
+		t := tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
+		nodes[i] = gorgonia.NewTensor(g.scope.Graph(), dtype, len(shape),
+			gorgonia.WithShape(shape...), gorgonia.WithName(fmt.Sprintf("%s%d", name, i)), gorgonia.WithValue(t))
 		*memory = append(*memory, t)
 	}
 	return nodes
 }
 
-// run computes the loss, the outputs and, in training, the gradients of b.
-func (g *graph) run(b data.Batch) (loss float64, err error) {
+// run computes the loss, the outputs and, in training, the gradients of the
+// rows of b from one on, as many as g is for.
+func (g *graph) run(b data.Batch, from int) (loss float64, err error) {
 	for i, a := range b.Inputs {
-		fill(g.inputs[i], a)
+		fill(g.inputs[i], a, from)
 	}
 	for i, a := range b.Targets {
-		fill(g.targets[i], a)
+		fill(g.targets[i], a, from)
 	}
-	if w := g.rowWeights.Float32s(); b.Weights.F32 != nil {
-		copy(w, b.Weights.F32)
+	if b.Weights.F32 != nil {
+		fill(g.rowWeights, b.Weights, from)
 	} else {
+		w := g.rowWeights.Float32s()
 		for i := range w {
 			w[i] = 1
 		}
@@ -132,15 +165,16 @@ func (g *graph) run(b data.Batch) (loss float64, err error) {
 		w := w.(*weight)
 		w.grad = g.machine.Value(w.node).(*tensor.Dense)
 	}
-	return float64(g.machine.Value(g.loss).Data().(float32)), nil
+	return float64(*g.machine.Value(g.loss).(*gorgonia.F32)), nil
 }
 
-func fill(t *tensor.Dense, a data.Array) {
+// fill copies to t the rows of a from one on.
+func fill(t *tensor.Dense, a data.Array, from int) {
 	if a.I32 != nil {
-		copy(t.Int32s(), a.I32)
+		copy(t.Int32s(), a.I32[from*(len(a.I32)/a.Shape[0]):])
 		return
 	}
-	copy(t.Float32s(), a.F32)
+	copy(t.Float32s(), a.F32[from*(len(a.F32)/a.Shape[0]):])
 }
 
 // weight is a parameter with its gradient, as optimizers take it.

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -35,13 +34,15 @@ type Learner struct {
 	Build      nn.Config // seed of weights and dropout, and threads; Train is set by the Learner
 	Params     nn.Params // weights and running statistics; filled by the first graph
 
-	graphs  map[string]*graph // by mode and shape
+	graphs  []*graph // by mode and shape
 	weights []gorgonia.ValueGrad
 	sums    [][]float32 // gradients of the parts so far
+	running statistics  // before the step
 }
 
-// Diverged is the error of a step whose loss or gradient is not finite. The
-// weights are those before it.
+// Diverged is the error of a step whose loss is not finite, or whose gradient
+// is not, where Clip measures it. Weights and running statistics are those
+// before the step.
 type Diverged struct {
 	Step int64 // the first step is 1
 	What string
@@ -49,23 +50,24 @@ type Diverged struct {
 
 func (d Diverged) Error() string { return fmt.Sprintf("diverged at step %d: %s", d.Step, d.What) }
 
-// Step implements [Stepper].
-func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
-	parts := max(l.Accumulate, 1)
-	rows := len(b.Origins)
-	if rows%parts != 0 {
-		return Stats{}, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
+// Step implements [Stepper]. After an error, weights and running statistics are
+// those before it.
+func (l *Learner) Step(b data.Batch, at Progress) (stats Stats, err error) {
+	parts, rows := max(l.Accumulate, 1), len(b.Origins)
+	g, err := l.training(b)
+	if err != nil {
+		return Stats{}, err
 	}
-	total := weightOf(b.Weights, rows)
-	var stats Stats
-	for part := range parts {
-		piece := slice(b, part*rows/parts, (part+1)*rows/parts)
-		g, err := l.graph(piece, true)
+	l.running.keep(&l.Params)
+	defer func() {
 		if err != nil {
-			return Stats{}, err
+			l.running.restore(&l.Params)
 		}
+	}()
+	for part := range parts {
+		from, to := part*rows/parts, (part+1)*rows/parts
 		g.scope.Ticker().Tick = uint64(at.Steps)*uint64(parts) + uint64(part)
-		loss, err := g.run(piece)
+		loss, err := g.run(b, from)
 		if err != nil {
 			return Stats{}, err
 		}
@@ -74,11 +76,11 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 		}
 		g.machine.Commit()
 		share := 1.0
-		if parts > 1 {
-			share = weightOf(piece.Weights, rows/parts) / total
+		if total := weightOf(b, 0, rows); parts > 1 && total > 0 {
+			share = weightOf(b, from, to) / total
 		}
 		stats.Loss += share * loss
-		stats.Correct += correct(g.outputs, piece)
+		stats.Correct += correct(g.outputs, b, from)
 		l.gather(g, part, parts, float32(share))
 	}
 	if l.Clip != nil {
@@ -95,6 +97,15 @@ func (l *Learner) Step(b data.Batch, at Progress) (Stats, error) {
 		l.Optimizer.SetRate(stats.Rate)
 	}
 	return stats, l.Optimizer.Step(l.weights)
+}
+
+// training returns the graph for a part of b.
+func (l *Learner) training(b data.Batch) (*graph, error) {
+	parts, rows := max(l.Accumulate, 1), len(b.Origins)
+	if rows%parts != 0 {
+		return nil, fmt.Errorf("a batch of %d rows cannot be computed in %d equal parts", rows, parts)
+	}
+	return l.graph(b, rows/parts, true)
 }
 
 // gather makes l.weights hold the gradient of the parts so far.
@@ -123,55 +134,29 @@ func (l *Learner) gather(g *graph, part, parts int, share float32) {
 	}
 }
 
-// weightOf is Σ w of a batch.
-func weightOf(w data.Array, rows int) float64 {
-	if w.F32 == nil {
-		return float64(rows)
+// weightOf is Σ w of the rows of b from one up to another.
+func weightOf(b data.Batch, from, to int) float64 {
+	w := b.Weights.F32
+	if w == nil {
+		return float64(to - from)
 	}
+	each := len(w) / len(b.Origins)
 	sum := 0.0
-	for _, v := range w.F32 {
+	for _, v := range w[from*each : to*each] {
 		sum += float64(v)
 	}
 	return sum
 }
 
-// slice returns rows from to below to of b, sharing its memory.
-func slice(b data.Batch, from, to int) data.Batch {
-	if from == 0 && to == len(b.Origins) {
-		return b
-	}
-	cut := func(a data.Array) data.Array {
-		if len(a.Shape) == 0 {
-			return a
-		}
-		shape := slices.Clone(a.Shape)
-		shape[0] = to - from
-		if row := len(a.F32) / a.Shape[0]; a.F32 != nil {
-			return data.Array{Shape: shape, F32: a.F32[from*row : to*row]}
-		}
-		row := len(a.I32) / a.Shape[0]
-		return data.Array{Shape: shape, I32: a.I32[from*row : to*row]}
-	}
-	b.Inputs, b.Targets = slices.Clone(b.Inputs), slices.Clone(b.Targets)
-	for i := range b.Inputs {
-		b.Inputs[i] = cut(b.Inputs[i])
-	}
-	for i := range b.Targets {
-		b.Targets[i] = cut(b.Targets[i])
-	}
-	b.Weights = cut(b.Weights)
-	b.Origins = b.Origins[from:to]
-	return b
-}
-
-// correct counts the rows of weight above 0 that are classified rightly.
-func correct(outputs []*tensor.Dense, b data.Batch) int {
-	if t := b.Targets[0]; t.I32 == nil || len(t.Shape) != 1 || outputs[0].Dims() != 2 {
+// correct counts the rows of weight above 0 that are classified rightly, of
+// outputs for the rows of b from one on.
+func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
+	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
 		return 0
 	}
 	n := 0
-	for row, class := range b.Targets[0].I32 {
-		if (b.Weights.F32 == nil || b.Weights.F32[row] > 0) && Predicted(outputs[0], row) == int(class) {
+	for row := range outputs[0].Shape()[0] {
+		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == int(b.Targets[0].I32[from+row]) {
 			n++
 		}
 	}
@@ -181,7 +166,8 @@ func correct(outputs []*tensor.Dense, b data.Batch) int {
 // Prepare builds the training graph for batches like b, and with it the
 // parameters.
 func (l *Learner) Prepare(b data.Batch) error {
-	parts := max(l.Accumulate, 1)
-	_, err := l.graph(slice(b, 0, len(b.Origins)/parts), true)
-	return err
+	if _, err := l.training(b); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
 }

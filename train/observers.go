@@ -7,7 +7,9 @@ import (
 )
 
 // Every calls o once each time a count of p reaches or passes a further
-// multiple of interval. Count chooses what is counted, such as p.Fresh.
+// multiple of interval, which is at least 1. Count chooses what is counted, such
+// as p.Fresh. It is taken to begin at 0: a run that continues calls o at its
+// first step if a multiple lies behind it.
 func Every(interval int64, count func(Progress) int64, o Observer) Observer {
 	next := interval
 	return ObserverFunc(func(p Progress, b data.Batch) error {

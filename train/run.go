@@ -69,18 +69,21 @@ func Run(ctx context.Context, from Progress, s Stepper, batches data.Seq[data.Ba
 		waited, cpu := clock.lap()
 		if filled {
 			p.Wait += waited
+			p.Elapsed += waited
 			p.CPU += cpu
 		} else {
 			p.Fill += waited
 			filled = true
 		}
-		if p.Last, err = s.Step(b, p); err != nil {
+		stats, err := s.Step(b, p)
+		if err != nil {
 			return p, fmt.Errorf("train: step %d: %w", p.Steps+1, err)
 		}
 		computed, cpu := clock.lap()
+		p.Last = stats
 		p.Compute += computed
+		p.Elapsed += computed
 		p.CPU += cpu
-		p.Elapsed = p.Wait + p.Compute
 		p.Steps++
 		p.Examples += int64(len(b.Origins))
 		p.Fresh += int64(b.Fresh())

@@ -28,6 +28,8 @@ const (
 // Line is one line of metrics.jsonl, and one row of metrics.csv. Counts and
 // seconds are totals since the run began, evaluation excluded; loss,
 // echo_factor and duplicate_share are means since the last line of the kind.
+// What does not apply is absent, and so is what is not a finite number, such
+// as the loss of a run that diverged.
 type Line struct {
 	V              int      `json:"v"`
 	Kind           string   `json:"kind"`
@@ -74,9 +76,10 @@ func OpenMetrics(dir string) (*Metrics, error) {
 	return &m, nil
 }
 
-// Write appends a line to both files.
+// Write appends a line to both files. It sets V.
 func (m *Metrics) Write(l Line) error {
 	l.V = Version
+	l = finite(l)
 	text, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("report: a line of metrics: %w", err)
@@ -144,7 +147,8 @@ func writeCSV(to io.Writer, row []string) error {
 }
 
 // ReadMetrics reads the lines of a metrics.jsonl. A last line that was cut
-// short is left out; anything else that is no line is an error naming it.
+// short is left out; anything else that is no line of this Version is an error
+// naming it.
 func ReadMetrics(path string) ([]Line, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -157,10 +161,14 @@ func ReadMetrics(path string) ([]Line, error) {
 			continue
 		}
 		var l Line
-		if err := json.Unmarshal(row, &l); err != nil {
-			if i == len(rows)-1 {
-				break
-			}
+		err := json.Unmarshal(row, &l)
+		if err != nil && i == len(rows)-1 {
+			break
+		}
+		if err == nil && l.V != Version {
+			err = fmt.Errorf("v is %d, want %d", l.V, Version)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("report: %s:%d: %w", path, i+1, err)
 		}
 		lines = append(lines, l)

@@ -23,7 +23,8 @@ const (
 	Failed      Status = "failed"      // by an error
 )
 
-// Summary is the content of summary.json. What does not apply is absent.
+// Summary is the content of summary.json. What does not apply is absent, and so
+// is what is not a finite number, such as the loss of a run that diverged.
 type Summary struct {
 	Name     string  `json:"name"`
 	Status   Status  `json:"status"`
@@ -65,7 +66,7 @@ type Summary struct {
 
 // WriteSummary writes summary.json to a directory, atomically.
 func WriteSummary(dir string, s Summary) error {
-	return WriteJSON(filepath.Join(dir, "summary.json"), s)
+	return WriteJSON(filepath.Join(dir, "summary.json"), finite(s))
 }
 
 // ReadSummary reads the summary.json of a directory.
