@@ -44,6 +44,9 @@ func (s Spec) WithDefaults() Spec {
 
 // Check reports what is wrong with s.
 func (s Spec) Check() error {
+	if s.Strategy == "" && s.Factor > 1 {
+		return fmt.Errorf("echo: the factor is %g and there is no strategy, want one of %q", float64(s.Factor), Strategies())
+	}
 	s = s.WithDefaults()
 	if !slices.Contains(Strategies(), s.Strategy) {
 		return fmt.Errorf("echo: the strategy is %q, want one of %q", s.Strategy, Strategies())

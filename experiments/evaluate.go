@@ -101,7 +101,7 @@ func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
 	if err != nil {
 		return Evaluated{}, err
 	}
-	out := Evaluated{Examples: e.Examples, Loss: e.Loss, Error: e.Metrics[train.ErrorRate.Name], Classes: make([]ClassError, k)}
+	out := Evaluated{Examples: e.Examples, Loss: e.Loss, Error: e.Metrics[train.ErrorName], Classes: make([]ClassError, k)}
 	for c, row := range taken {
 		ce := ClassError{Class: r.data.Classes[c]}
 		worst := 0

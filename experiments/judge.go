@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 
@@ -39,6 +40,18 @@ func (r *Run) position(p train.Progress) int64 {
 		return p.Steps
 	}
 	return p.Fresh
+}
+
+// measure sets what the progress is shown as a part of: the limit in steps
+// where there is one, and the one in fresh examples elsewhere.
+func (r *Run) measure() {
+	if r.Progress == nil {
+		return
+	}
+	fresh, steps := r.limits()
+	if r.Progress.Total, r.Progress.Unit = steps, string(Steps); steps == math.MaxInt64 {
+		r.Progress.Total, r.Progress.Unit = fresh, "fresh examples"
+	}
 }
 
 // logTraining writes a line of training and begins the next stretch.
@@ -82,7 +95,7 @@ func (r *Run) judge(ctx context.Context, p train.Progress) error {
 		if err != nil {
 			return err
 		}
-		wrong := e.Metrics[train.ErrorRate.Name]
+		wrong := e.Metrics[train.ErrorName]
 		l := r.line(report.KindEval, p)
 		l.ValLoss, l.ValError = &e.Loss, &wrong
 		if err := r.metrics.Write(l); err != nil {
@@ -207,7 +220,7 @@ func (r *Run) test(ctx context.Context, p train.Progress) error {
 	if err != nil {
 		return err
 	}
-	wrong := e.Metrics[train.ErrorRate.Name]
+	wrong := e.Metrics[train.ErrorName]
 	r.summary.TestLoss, r.summary.TestError = &e.Loss, &wrong
 	l := r.line(report.KindTest, p)
 	l.TestLoss, l.TestError = &e.Loss, &wrong

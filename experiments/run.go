@@ -62,6 +62,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	defer r.faults.Close()
 	defer r.metrics.Close()
 
+	r.measure()
 	p, err := r.loop(ctx)
 	if r.Progress != nil {
 		r.Progress.Close()

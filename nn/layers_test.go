@@ -86,7 +86,11 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 	logits := []float32{1, 2, 3, 0, -1, 0.5, 2, 2, 2, -3, 4, 1}
 	labels, weights := []int32{0, 2, 1, 1}, []float32{1, 0.5, 0, 2}
 	for _, smoothing := range []float64{0, 0.1} {
-		for _, soft := range []bool{false, true} {
+		for _, c := range []struct{ soft, train bool }{{false, true}, {true, true}, {false, false}} {
+			soft, effective := c.soft, smoothing
+			if !c.train {
+				effective = 0
+			}
 			var sum, total float64
 			for n := range rows {
 				var z, l float64
@@ -94,9 +98,9 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 					z += math.Exp(float64(v))
 				}
 				for k, v := range logits[n*classes:][:classes] {
-					share := smoothing / classes
+					share := effective / classes
 					if k == int(labels[n]) {
-						share += 1 - smoothing
+						share += 1 - effective
 					}
 					l -= share * (float64(v) - math.Log(z))
 				}
@@ -104,7 +108,7 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 				total += float64(weights[n])
 			}
 
-			s := NewScope(new(Params), Config{})
+			s := NewScope(new(Params), Config{Train: c.train})
 			x, w := input(s, "x", tensor.Float32, rows, classes), input(s, "w", tensor.Float32, rows)
 			copy(floats(x.Value()), logits)
 			copy(floats(w.Value()), weights)
@@ -127,7 +131,7 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := float64(m.Value(loss).Data().(float32)); math.Abs(got-sum/total) > 1e-6 {
-				t.Errorf("smoothing %v, soft %v: loss %v, want %v", smoothing, soft, got, sum/total)
+				t.Errorf("smoothing %v, soft %v, training %v: loss %v, want %v", smoothing, soft, c.train, got, sum/total)
 			}
 		}
 	}

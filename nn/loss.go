@@ -13,7 +13,8 @@ import (
 // classes]. The loss is Σ weight·loss / Σ weight over the rows, and 0 if all weights are 0.
 type CrossEntropy struct {
 	// Smoothing is the share of every target that is spread over all classes, in [0, 1], as
-	// PyTorch's label_smoothing.
+	// PyTorch's label_smoothing. An evaluation graph leaves it out, so that losses of evaluations
+	// can be compared.
 	Smoothing float64
 }
 
@@ -26,5 +27,13 @@ func (l CrossEntropy) Apply(s *Scope, outputs, targets gorgonia.Nodes, weights *
 		s.Fail(fmt.Errorf("cross entropy is of one output and one target, not of %d and %d", len(outputs), len(targets)))
 		return nil
 	}
-	return s.Keep(op.SoftmaxCrossEntropy(s.Pool(), outputs[0], targets[0], weights, float32(l.Smoothing)))
+	smoothing := l.Smoothing
+	if !(smoothing >= 0 && smoothing <= 1) {
+		s.Fail(fmt.Errorf("the label smoothing is %g, want 0 to 1", smoothing))
+		return nil
+	}
+	if !s.Train() {
+		smoothing = 0
+	}
+	return s.Keep(op.SoftmaxCrossEntropy(s.Pool(), outputs[0], targets[0], weights, float32(smoothing)))
 }

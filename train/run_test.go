@@ -184,7 +184,7 @@ func TestErrorsEndTheRunAndLeaveTheBooksOfTheLastGoodStep(t *testing.T) {
 	broken := errors.New("broken")
 	good := of(1, [2]int{0, 0})
 	ends := func(yield func(data.Batch, error) bool) {
-		if yield(good, nil) && yield(good, nil) {
+		if more := yield(good, nil); more && yield(good, nil) {
 			yield(data.Batch{}, broken)
 		}
 	}

@@ -24,16 +24,21 @@ type Metric struct {
 // Classification is the task of telling classes apart: cross-entropy, with
 // label smoothing from 0 up to 1, and the error.
 func Classification(smoothing float64) Task {
-	return Task{nn.CrossEntropy{Smoothing: smoothing}, []Metric{ErrorRate}}
+	return Task{nn.CrossEntropy{Smoothing: smoothing}, []Metric{ErrorRate()}}
 }
 
+// ErrorName is the name of the metric ErrorRate.
+const ErrorName = "error"
+
 // ErrorRate is the share of rows whose largest logit is not at their class.
-var ErrorRate = Metric{"error", func(outputs []*tensor.Dense, b data.Batch, row int) float64 {
-	if Predicted(outputs[0], row) == int(b.Targets[0].I32[row]) {
-		return 0
-	}
-	return 1
-}}
+func ErrorRate() Metric {
+	return Metric{ErrorName, func(outputs []*tensor.Dense, b data.Batch, row int) float64 {
+		if Predicted(outputs[0], row) == int(b.Targets[0].I32[row]) {
+			return 0
+		}
+		return 1
+	}}
+}
 
 // Predicted is the place of the largest of a row of logits [N,K], the first
 // of equals.

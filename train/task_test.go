@@ -45,7 +45,7 @@ func TestErrorRateIsOneWhereTheLargestLogitIsElsewhere(t *testing.T) {
 	outputs := []*tensor.Dense{logits(3, 2, 0, 1, 1, 0, 2, 2)}
 	b := data.Batch{Targets: []data.Array{{Shape: []int{3}, I32: []int32{1, 1, 1}}}}
 	for row, want := range []float64{0, 1, 1} { // a tie goes to class 0
-		if got := train.ErrorRate.Value(outputs, b, row); got != want {
+		if got := train.ErrorRate().Value(outputs, b, row); got != want {
 			t.Errorf("row %d: %g, want %g", row, got, want)
 		}
 	}

@@ -163,9 +163,5 @@ func notice(text string) { fmt.Fprintln(os.Stderr, text) }
 
 // progress shows a run on stderr.
 func progress(label string, s experiments.Spec) *report.Progress {
-	p := &report.Progress{Out: os.Stderr, Label: label, Interval: s.Log.Progress, Unit: "fresh examples", Total: s.Stop.MaxFresh}
-	if s.Stop.MaxSteps > 0 {
-		p.Unit, p.Total = string(experiments.Steps), s.Stop.MaxSteps
-	}
-	return p
+	return &report.Progress{Out: os.Stderr, Label: label, Interval: s.Log.Progress}
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,22 +114,34 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 
 func TestTooManyDamagedRecordsEndWithFive(t *testing.T) {
 	dir := folder(t)
-	for _, class := range []string{"a", "b"} {
-		for _, part := range []string{"train", "val"} {
-			path := filepath.Join(dir, "pictures", part, class)
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
+	var good bytes.Buffer
+	if err := jpeg.Encode(&good, image.NewRGBA(image.Rect(0, 0, 8, 8)), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"train/a", "train/b", "val/a", "val/b"} {
+		path := filepath.Join(dir, "pictures", part)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			content := good.Bytes()
+			if i >= 4 && strings.HasPrefix(part, "train") {
+				content = []byte("<html>")
 			}
-			for _, name := range []string{"1.jpg", "2.jpg", "3.jpg", "4.jpg"} {
-				if err := os.WriteFile(filepath.Join(path, name), []byte("<html>"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+			if err := os.WriteFile(filepath.Join(path, fmt.Sprintf("%d.jpg", i)), content, 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	_, stderr, code := reprise(t, dir, "train", "-c", "run.yaml", "--set", "data={source: {folder: {path: pictures}}, on_error: skip, max_bad: 3}")
-	if code != exitError && code != exitBadRecords {
-		t.Errorf("exit code %d; stderr:\n%s", code, stderr)
+	set := "data={source: {folder: {path: pictures}}, on_error: skip, max_bad: "
+	if stdout, stderr, code := reprise(t, dir, "train", "-c", "run.yaml", "--out", "borne", "--set", set+"8}"); code != 0 || !strings.Contains(stdout, "8 damaged records skipped") {
+		t.Errorf("eight damaged records of at most eight: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, stderr, code := reprise(t, dir, "train", "-c", "run.yaml", "--out", "much", "--set", set+"7}"); code != exitBadRecords || !strings.Contains(stderr, "8 distinct damaged records") {
+		t.Errorf("eight damaged records of at most seven: exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code := reprise(t, dir, "train", "-c", "run.yaml", "--out", "none", "--set", "data={source: {folder: {path: pictures}}}"); code != exitError || !strings.Contains(stderr, "pictures/train/") {
+		t.Errorf("a damaged record without on_error: exit code %d\n%s", code, stderr)
 	}
 }
 

@@ -57,11 +57,23 @@ func newItem(k kind, radius, ground float64, r *rand.Rand) item {
 	return it
 }
 
-// draw makes the picture of a kind, size×size pixels.
-func draw(k kind, size int, r *rand.Rand) *image.RGBA {
+// draw makes the picture of a kind, size×size pixels: the subject among
+// clutter, or alone.
+func draw(k kind, size int, alone bool, r *rand.Rand) *image.RGBA {
 	side := float64(size)
 	c := canvas{size: size, pix: make([]colour, size*size)}
 	ground := between(0.15, 0.85, r)
+	if alone {
+		fill := tint(ground, r)
+		for i := range c.pix {
+			c.pix[i] = fill
+		}
+		subject := newItem(k, side*between(0.38, 0.48, r), ground, r)
+		subject.turn, subject.grain = 0, 0
+		subject.x, subject.y = side*between(0.4, 0.6, r), side*between(0.4, 0.6, r)
+		c.add(subject)
+		return c.expose(1, 0, 0, r)
+	}
 	c.ground(ground, r)
 	subject := newItem(k, side*between(0.27, 0.42, r), ground, r)
 	subject.x = between(0.8*subject.radius, side-0.8*subject.radius, r)
@@ -73,7 +85,7 @@ func draw(k kind, size int, r *rand.Rand) *image.RGBA {
 	if r.IntN(3) == 0 {
 		c.add(clutter(side, ground, r))
 	}
-	return c.expose(r)
+	return c.expose(between(0.75, 1.1, r), between(-0.08, 0.08, r), between(0, 0.06, r), r)
 }
 
 // clutter returns a small item of any kind anywhere.
@@ -148,11 +160,10 @@ func (c *canvas) add(it item) {
 	}
 }
 
-// expose stores the canvas in 8 bits, under a random light and with the grain
-// of a film.
-func (c *canvas) expose(r *rand.Rand) *image.RGBA {
+// expose stores the canvas in 8 bits, under a light of some gain and lift and
+// with noise as the grain of a film has it.
+func (c *canvas) expose(gain, lift, noise float64, r *rand.Rand) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, c.size, c.size))
-	gain, lift, noise := between(0.75, 1.1, r), between(-0.08, 0.08, r), between(0, 0.06, r)
 	for i, p := range c.pix {
 		n := lift + noise*between(-1, 1, r)
 		q := m.Pix[4*i : 4*i+4 : 4*i+4]

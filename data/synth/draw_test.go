@@ -18,8 +18,8 @@ func TestPicturesAreThoseOfEarlierVersions(t *testing.T) {
 		t.Skip("other processors may round otherwise")
 	}
 	h := fnv.New64a()
-	for i, k := range kinds(shapes * textures) {
-		h.Write(draw(k, 48, data.Origin{Read: int64(i)}.Rand(0)).Pix)
+	for i, k := range (Config{Classes: shapes * textures}).kinds() {
+		h.Write(draw(k, 48, false, data.Origin{Read: int64(i)}.Rand(0)).Pix)
 	}
 	if got, want := h.Sum64(), uint64(0x67331ca8dbfe469e); got != want {
 		t.Errorf("the hash of 64 pictures is %#x, want %#x", got, want)
@@ -28,7 +28,7 @@ func TestPicturesAreThoseOfEarlierVersions(t *testing.T) {
 
 func TestKindsFillASquareOfShapesAndTextures(t *testing.T) {
 	for n := 2; n <= shapes*textures; n++ {
-		ks := kinds(n)
+		ks := Config{Classes: n}.kinds()
 		names := map[string]bool{}
 		ofShape, ofTexture := map[shape]int{}, map[texture]int{}
 		for _, k := range ks {

@@ -14,13 +14,17 @@ type kind struct {
 
 func (k kind) String() string { return k.shape.String() + "-" + k.texture.String() }
 
-// kinds returns n kinds, sorted by name. They fill a square of shapes and
-// textures as evenly as n allows, so that neither decides the class.
-func kinds(n int) []kind {
-	side := int(math.Ceil(math.Sqrt(float64(n))))
-	ks := make([]kind, n)
+// kinds returns what the classes look like, sorted by name. They fill a
+// square of shapes and textures as evenly as their number allows, so that
+// neither decides the class; plain ones are shapes alone.
+func (c Config) kinds() []kind {
+	side := int(math.Ceil(math.Sqrt(float64(c.Classes))))
+	ks := make([]kind, c.Classes)
 	for i := range ks {
 		ks[i] = kind{shape(i % side), texture(i / side)}
+		if c.Plain {
+			ks[i] = kind{shape(i), plain}
+		}
 	}
 	slices.SortFunc(ks, func(a, b kind) int { return strings.Compare(a.String(), b.String()) })
 	return ks
@@ -69,6 +73,9 @@ type texture int
 
 const textures = 8
 
+// plain is one colour.
+const plain texture = 2
+
 func (t texture) String() string {
 	return [textures]string{"stripes", "dots", "plain", "checks", "rings", "rays", "blotches", "fade"}[t]
 }
@@ -83,7 +90,7 @@ func (t texture) at(u, v, period, radius float64) float64 {
 		edge = period * wave(u/period)
 	case 1: // dots
 		edge = period * (0.31 - math.Hypot(0.25-wave(u/period), 0.25-wave(v/period)))
-	case 2: // plain
+	case plain:
 		return 0
 	case 3: // checks
 		cell := 1.25 * period
