@@ -33,7 +33,7 @@ type Data struct {
 	Source     Choice[Source] `yaml:"source"`
 	Train      string         `yaml:"train,omitempty"`      // default: train or all, without what validation takes
 	Validation string         `yaml:"validation,omitempty"` // default: val where it exists, else the last tenth of train
-	Test       string         `yaml:"test,omitempty"`       // used once, at the end; default: test where it exists
+	Test       string         `yaml:"test,omitempty"`       // used once, at the end; none, or default: test where it exists
 	SplitSeed  uint64         `yaml:"split_seed"`           // of the permutation that splits are cut from; default 0
 	Order      data.Ordering  `yaml:"order"`                // permuted (default) or sequential
 	OnError    string         `yaml:"on_error"`             // fail (default) or skip: what a damaged record does
