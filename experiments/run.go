@@ -51,7 +51,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	if err := r.open(ctx); err != nil {
 		return report.Summary{}, err
 	}
-	pool := op.NewPool(r.Spec.Train.Threads)
+	pool := op.NewPool(int(r.Spec.Train.ComputeThreads))
 	defer pool.Close()
 	if err := r.prepare(pool); err != nil {
 		return report.Summary{}, err

@@ -68,7 +68,7 @@ type Meta struct {
 func newMeta(s Spec) Meta {
 	m := Meta{
 		Started: time.Now().UTC().Truncate(time.Second), Version: Version(), Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.Threads,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.ComputeThreads.number(),
 		Kernel: "go", Modules: map[string]string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

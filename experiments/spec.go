@@ -76,7 +76,7 @@ type TrainSpec struct {
 	LabelSmoothing float64           `yaml:"label_smoothing,omitempty"` // 0 to 1; default 0
 	ClipNorm       float64           `yaml:"clip_norm,omitempty"`       // bound of the gradient's global norm; default 0: none
 	EMA            *optim.EMA        `yaml:"ema,omitempty"`             // average of the weights that is evaluated; default none
-	Threads        int               `yaml:"threads"`                   // that compute a step; default: one a core
+	ComputeThreads Threads           `yaml:"compute_threads"`           // of a step: a number, or auto (default), one a core
 }
 
 // RateSpec is the learning rate over time.
