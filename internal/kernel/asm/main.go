@@ -19,6 +19,7 @@ var outputs = []struct {
 	name     string // becomes name_amd64.s and name_amd64.go
 	generate func(c *build.Context)
 }{
+	{"brgemm", brgemms},
 	{"transpose", transposes},
 }
 
