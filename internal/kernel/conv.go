@@ -115,6 +115,9 @@ type ConvBackwardWeights struct {
 // NewConvBackwardWeights makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	s.mustCheck()
+	if k := kernelsOf(ActivePath()); k != nil {
+		return &ConvBackwardWeights{s, newBackwardWeights(p, s, k).Run}
+	}
 	return &ConvBackwardWeights{s, newGenericWeights(p, s).Run}
 }
 
