@@ -20,6 +20,7 @@ var outputs = []struct {
 	generate func(c *build.Context)
 }{
 	{"brgemm", brgemms},
+	{"pause", pauses},
 	{"transpose", transposes},
 }
 
