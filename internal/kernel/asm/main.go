@@ -20,6 +20,7 @@ var outputs = []struct {
 	generate func(c *build.Context)
 }{
 	{"transpose", transposes},
+	{"passes", passes},
 }
 
 func main() {
