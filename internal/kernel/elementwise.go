@@ -9,8 +9,7 @@ import (
 func ReLU(y, x []float32) {
 	y = y[:len(x)]
 	if path := ActivePath(); path != Generic {
-		p := pass{y: floats(y), a: floats(x)}
-		p.stream(path, kReLU, len(x))
+		pass{y: floats(y), a: floats(x)}.stream(path, kReLU, len(x))
 		return
 	}
 	for i, v := range x {
@@ -23,8 +22,7 @@ func ReLU(y, x []float32) {
 func ReLUBackward(dx, y, dy []float32) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
 	if path := ActivePath(); path != Generic {
-		p := pass{y: floats(dx), a: floats(y), b: floats(dy)}
-		p.stream(path, kReLUBackward, len(y))
+		pass{y: floats(dx), a: floats(y), b: floats(dy)}.stream(path, kReLUBackward, len(y))
 		return
 	}
 	for i, v := range y {
@@ -42,8 +40,7 @@ func gate(dy, y float32) float32 {
 func Add(y, a, b []float32) {
 	y, b = y[:len(a)], b[:len(a)]
 	if path := ActivePath(); path != Generic {
-		p := pass{y: floats(y), a: floats(a), b: floats(b)}
-		p.stream(path, kAdd, len(a))
+		pass{y: floats(y), a: floats(a), b: floats(b)}.stream(path, kAdd, len(a))
 		return
 	}
 	for i, v := range a {
@@ -55,8 +52,7 @@ func Add(y, a, b []float32) {
 func Scale(y, x []float32, k float32) {
 	y = y[:len(x)]
 	if path := ActivePath(); path != Generic {
-		p := pass{y: floats(y), a: floats(x), k: [9]float32{k}}
-		p.stream(path, kScale, len(x))
+		pass{y: floats(y), a: floats(x), k: [9]float32{k}}.stream(path, kScale, len(x))
 		return
 	}
 	for i, v := range x {

@@ -61,21 +61,25 @@ const (
 // floats is the address of a slice's first element.
 func floats(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
+// bytes is the address of a slice's first element.
+func bytes(s []uint8) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+
 // stream runs a kernel over n elements of its streams, at most a chunk at a time: the collector cannot stop
 // a goroutine within assembly.
-func (p *pass) stream(path Path, k passKernel, n int) {
+func (p pass) stream(path Path, k passKernel, n int) {
 	for n > 0 {
 		p.n = min(n, chunk)
 		p.call(path, k)
 		if n -= p.n; n > 0 { // a pointer past the end must not be
-			p.forward(4 * p.n)
+			p = p.forward(4 * p.n)
 		}
 	}
 }
 
-// forward moves the streams that there are.
-func (p *pass) forward(bytes int) {
+// forward is p with the streams that there are moved on. It is a copy for the sake of escape analysis.
+func (p pass) forward(bytes int) pass {
 	p.y, p.a, p.b, p.c = ahead(p.y, bytes), ahead(p.a, bytes), ahead(p.b, bytes), ahead(p.c, bytes)
+	return p
 }
 
 // ahead is the address some bytes on, nil for nil.
@@ -112,7 +116,7 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 		if lanes -= n; lanes == 0 {
 			return
 		}
-		p.forward(4 * n)
+		p = p.forward(4 * n)
 		for i := range 3 {
 			p.p[i] = ahead(p.p[i], 4*n)
 		}
@@ -129,7 +133,7 @@ func rowsPass(p pass, path Path, k passKernel, channels, times, rows int) {
 		if rows == 0 {
 			return
 		}
-		p.forward(4 * whole * times * channels)
+		p = p.forward(4 * whole * times * channels)
 	}
 	p.columns(path, k, channels, rows)
 }

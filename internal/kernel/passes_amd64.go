@@ -19,7 +19,7 @@ func passReLUAVX512(p *byte)
 //go:noescape
 func passReLUBackwardAVX512(p *byte)
 
-// passScaleAVX512 is y = k0·a.
+// passScaleAVX512 is y = k0·(a - k1).
 //
 //go:noescape
 func passScaleAVX512(p *byte)
@@ -214,7 +214,7 @@ func passReLUAVX2(p *byte)
 //go:noescape
 func passReLUBackwardAVX2(p *byte)
 
-// passScaleAVX2 is y = k0·a.
+// passScaleAVX2 is y = k0·(a - k1).
 //
 //go:noescape
 func passScaleAVX2(p *byte)

@@ -363,10 +363,11 @@ func (v vectors) streams() {
 			s.out(passY, d)
 		})
 	})
-	v.stream("passScale", "y = k0·a", 4, []int{passY, passA}, func(p reg.GPVirtual) (func(place), func()) {
-		k := v.scalar(p, 0)
+	v.stream("passScale", "y = k0·(a - k1)", 4, []int{passY, passA}, func(p reg.GPVirtual) (func(place), func()) {
+		k, less := v.scalar(p, 0), v.scalar(p, 1)
 		return simple(func(s place) {
 			x := s.in(passA)
+			v.VSUBPS(less, x, x)
 			v.VMULPS(k, x, x)
 			s.out(passY, x)
 		})
