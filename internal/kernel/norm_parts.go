@@ -121,16 +121,7 @@ func (b *BatchNorm) reducePart(_, part int) {
 	dy := b.dy[s.lo:s.hi][:len(x)]
 	switch b.form {
 	case normReLU:
-		clear(s.first)
-		clear(s.second)
-		y := b.gate[s.lo:s.hi]
-		for ; len(x) > 0; x, y, dy = x[ch:], y[ch:], dy[ch:] {
-			for c, m := range s.mean {
-				d := float64(gate(dy[c], y[c]))
-				s.first[c] += d
-				s.second[c] += d * float64(x[c]-m)
-			}
-		}
+		gatedSums(s, x, b.gate[s.lo:s.hi], dy)
 		return
 	case normAddReLU:
 		skip := b.y[s.lo:s.hi]
@@ -156,6 +147,35 @@ func (b *BatchNorm) reducePart(_, part int) {
 		for i := c; i < len(x); i += ch {
 			sum += float64(dy[i])
 			product += float64(dy[i]) * float64(x[i]-s.mean[c])
+		}
+		s.first[c], s.second[c] = sum, product
+	}
+}
+
+// gatedSums sums dy and dy·(x-mean) where y is not 0.
+func gatedSums(s normSpan, x, y, dy []float32) {
+	y, dy = y[:len(x)], dy[:len(x)]
+	ch := len(s.mean)
+	for c := 0; c < ch; c += 2 {
+		if c+2 <= ch {
+			var s0, s1, q0, q1 float64
+			m0, m1 := s.mean[c], s.mean[c+1]
+			for i := c; i+2 <= len(x); i += ch {
+				v, o, d := (*[2]float32)(x[i:]), (*[2]float32)(y[i:]), (*[2]float32)(dy[i:])
+				d0, d1 := float64(gate(d[0], o[0])), float64(gate(d[1], o[1]))
+				s0 += d0
+				s1 += d1
+				q0 += d0 * float64(v[0]-m0)
+				q1 += d1 * float64(v[1]-m1)
+			}
+			s.first[c], s.first[c+1], s.second[c], s.second[c+1] = s0, s1, q0, q1
+			continue
+		}
+		var sum, product float64
+		for i := c; i < len(x); i += ch {
+			d := float64(gate(dy[i], y[i]))
+			sum += d
+			product += d * float64(x[i]-s.mean[c])
 		}
 		s.first[c], s.second[c] = sum, product
 	}
