@@ -58,6 +58,14 @@ func NewBatchNorm(p *Pool, s NormShape) *BatchNorm {
 	return b
 }
 
+// Twin is a BatchNorm of the same shape with the same statistics, now and later, but with room of its own for the sums and factors
+// that BackwardSkip leaves to BackwardInput.
+func (b *BatchNorm) Twin() *BatchNorm {
+	t := NewBatchNorm(b.pool, b.shape)
+	t.Mean, t.Variance, t.InvStd = b.Mean, b.Variance, b.InvStd
+	return t
+}
+
 // Statistics computes mean, variance and inverse standard deviation of x:
 //
 //	for g, c {

@@ -257,3 +257,20 @@ func TestBatchNormWithoutInputGradientHasTheOthers(t *testing.T) {
 	n.Backward(nil, dgamma, dbeta, x, []float32{1}, []float32{1, 1, 1, 1}, false)
 	checkClose(t, "beta gradient", dbeta, []float64{4}, 1e-6)
 }
+
+func TestTwinsShareStatisticsAndNothingElse(t *testing.T) {
+	s := NormShape{1, 30, 3}
+	x, y, dy, twice, gamma := random(90, 1), random(90, 2), random(90, 3), random(90, 3), random(3, 4)
+	for i := range twice {
+		twice[i] *= 2
+	}
+	n := NewBatchNorm(nil, s)
+	one, two := n.Twin(), n.Twin()
+	n.Statistics(x, 1e-5)
+	dskip, want, got := garbage(90), garbage(90), garbage(90)
+	one.BackwardSkip(dskip, garbage(3), garbage(3), x, gamma, y, dy, false)
+	one.BackwardInput(want, x, dskip)
+	two.BackwardSkip(garbage(90), garbage(3), garbage(3), x, gamma, y, twice, false)
+	one.BackwardInput(got, x, dskip)
+	checkSameBits(t, "gradient", got, want)
+}
