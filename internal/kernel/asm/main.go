@@ -22,6 +22,7 @@ var outputs = []struct {
 	{"brgemm", brgemms},
 	{"pause", pauses},
 	{"transpose", transposes},
+	{"passes", passes},
 }
 
 func main() {
