@@ -52,6 +52,7 @@ func DefaultRegistry() Registry {
 		Models: map[string]func() Model{
 			"mlp":          func() Model { return new(MLP) },
 			"resnet_cifar": func() Model { return new(ResNetCIFAR) },
+			"resnet":       func() Model { return new(ResNet) },
 		},
 		Optimizers: map[string]func() Optimizer{
 			"sgd":   func() Optimizer { return new(optim.SGD) },
@@ -78,3 +79,11 @@ type ResNetCIFAR struct {
 func (m *ResNetCIFAR) Build(classes int) (nn.Model, error) {
 	return models.ResNetCIFAR(m.Depth, classes)
 }
+
+// ResNet is models.ResNet in a Spec.
+type ResNet struct {
+	Depth int `yaml:"depth"` // 18, 34 or 50
+}
+
+// Build implements [Model].
+func (m *ResNet) Build(classes int) (nn.Model, error) { return models.ResNet(m.Depth, classes) }
