@@ -30,6 +30,12 @@ type Model interface {
 	Build(classes int) (nn.Model, error)
 }
 
+// Pictured is a Model made for pictures of size × size pixels in so many
+// classes, rather than for 32 × 32 in 10.
+type Pictured interface {
+	Pictures() (size, classes int)
+}
+
 // DefaultRegistry returns what the command line knows.
 func DefaultRegistry() Registry {
 	return Registry{
@@ -87,3 +93,6 @@ type ResNet struct {
 
 // Build implements [Model].
 func (m *ResNet) Build(classes int) (nn.Model, error) { return models.ResNet(m.Depth, classes) }
+
+// Pictures implements [Pictured]: those of ImageNet.
+func (m *ResNet) Pictures() (size, classes int) { return 224, 1000 }

@@ -69,7 +69,7 @@ func newMeta(s Spec) Meta {
 	m := Meta{
 		Started: time.Now().UTC().Truncate(time.Second), Version: Version(), Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.Threads,
-		Kernel: "go", Modules: map[string]string{},
+		Kernel: kernelPath(), Modules: map[string]string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
@@ -80,6 +80,9 @@ func newMeta(s Spec) Meta {
 	}
 	return m
 }
+
+// kernelPath names what the compute kernels of this process run on.
+func kernelPath() string { return "go" }
 
 // Version is the version of Reprise, with the commit where the build knows
 // it.
