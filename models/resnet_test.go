@@ -113,18 +113,23 @@ func TestResNetsAgreeWithPyTorch(t *testing.T) {
 // measures returns the norm of a gradient, and its product with numbers of the formula in PyTorch's
 // order.
 func measures(name string, grad gorgonia.Value) (norm, product float64) {
-	g, shape := floats(grad), grad.Shape()
+	g := floats(grad)
 	u := formula("gradient of "+name, len(g))
-	at := func(i int) int { return i }
-	if len(shape) == 4 { // ours is [height, width, in, out], PyTorch's [out, in, height, width]
-		pixels, in, out := shape[0]*shape[1], shape[2], shape[3]
-		at = func(i int) int { return (i%out*in+i/out%in)*pixels + i/out/in }
-	}
 	for i, v := range g {
 		norm += float64(v) * float64(v)
-		product += float64(v) * u[at(i)]
+		product += float64(v) * u[outsideAt(grad.Shape(), i)]
 	}
 	return math.Sqrt(norm), product
+}
+
+// outsideAt returns where PyTorch has value i of a weight of the given shape of ours: the weight of
+// a convolution is [height, width, in, out] here and [out, in, height, width] there.
+func outsideAt(shape []int, i int) int {
+	if len(shape) != 4 {
+		return i
+	}
+	pixels, in, out := shape[0]*shape[1], shape[2], shape[3]
+	return (i%out*in+i/out%in)*pixels + i/out/in
 }
 
 func TestTorchvisionsWeightsLoad(t *testing.T) {
