@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/optim"
@@ -99,6 +100,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
+	if err := kernel.CheckPath(); err != nil {
+		return err
+	}
 	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
 	if err != nil {
 		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)

@@ -94,7 +94,7 @@ Start with: reprise quickstart`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []*cobra.Command{
-		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), configCommand(), versionCommand(),
+		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), benchCommand(), configCommand(), versionCommand(),
 	} {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, given []string) error {
