@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/internal/exec"
+	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/optim"
@@ -62,6 +63,9 @@ const warm = 3
 
 // Check says what is wrong with b, before anything large is built.
 func (b StepBench) Check(r Registry) error {
+	if err := kernel.CheckPath(); err != nil {
+		return err
+	}
 	switch {
 	case b.Batch < 1:
 		return fmt.Errorf("the batch is %d, want at least 1", b.Batch)
@@ -161,7 +165,7 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	}
 	runtime.ReadMemStats(&after)
 	t := StepTimes{
-		Model: b.Model, Batch: b.Batch, Threads: b.Threads, Kernel: kernelPath(),
+		Model: b.Model, Batch: b.Batch, Threads: b.Threads, Kernel: kernel.ActivePath().String(),
 		AllocsPerStep: float64(after.Mallocs-before.Mallocs) / float64(len(times)), PeakRSS: peakRSS(), steps: len(times),
 	}
 	if b.Ops {

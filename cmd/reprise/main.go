@@ -140,6 +140,14 @@ func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
 }
 
+// loadArgument is load where the spec may be named as an argument too.
+func (f *specFlags) loadArgument(cmd *cobra.Command, args []string) (experiments.Spec, error) {
+	if len(args) == 1 {
+		f.path = args[0]
+	}
+	return f.load(cmd)
+}
+
 // load reads the Spec that the flags name and change.
 func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
 	if f.path == "" {
