@@ -43,8 +43,7 @@ type resNetImageNet struct {
 // Apply implements [nn.Layer].
 func (m resNetImageNet) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("conv1", convolution(64, 7, 2), x)
-	x = s.Apply("bn1", nn.BatchNorm{}, x)
-	x = s.Apply("relu", nn.ReLU{}, x)
+	x = s.Apply("bn1", nn.BatchNorm{ReLU: true}, x)
 	x = s.Apply("maxpool", nn.MaxPool{Kernel: 3, Stride: 2, Pad: 1}, x)
 	for stage, width := range []int{64, 128, 256, 512} {
 		for block := range m.Blocks[stage] {
@@ -69,12 +68,10 @@ type plainBlock struct{ Width, Stride int }
 // Apply implements [nn.Layer].
 func (b plainBlock) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	y := s.Apply("conv1", convolution(b.Width, 3, b.Stride), x)
-	y = s.Apply("bn1", nn.BatchNorm{}, y)
-	y = s.Apply("relu", nn.ReLU{}, y)
+	y = s.Apply("bn1", nn.BatchNorm{ReLU: true}, y)
 	y = s.Apply("conv2", convolution(b.Width, 3, 1), y)
-	y = s.Apply("bn2", nn.BatchNorm{}, y)
 	x = s.Apply("", downsample{b.Width, b.Stride}, x)
-	return s.Apply("relu", nn.ReLU{}, s.Add(y, x))
+	return s.Apply("bn2", nn.BatchNorm{ReLU: true}.Plus(x), y)
 }
 
 // bottleneck is a 3×3 convolution of Width channels between two of 1×1, the last of which has four
@@ -84,15 +81,12 @@ type bottleneck struct{ Width, Stride int }
 // Apply implements [nn.Layer].
 func (b bottleneck) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	y := s.Apply("conv1", convolution(b.Width, 1, 1), x)
-	y = s.Apply("bn1", nn.BatchNorm{}, y)
-	y = s.Apply("relu", nn.ReLU{}, y)
+	y = s.Apply("bn1", nn.BatchNorm{ReLU: true}, y)
 	y = s.Apply("conv2", convolution(b.Width, 3, b.Stride), y)
-	y = s.Apply("bn2", nn.BatchNorm{}, y)
-	y = s.Apply("relu", nn.ReLU{}, y)
+	y = s.Apply("bn2", nn.BatchNorm{ReLU: true}, y)
 	y = s.Apply("conv3", convolution(4*b.Width, 1, 1), y)
-	y = s.Apply("bn3", nn.BatchNorm{}, y)
 	x = s.Apply("", downsample{4 * b.Width, b.Stride}, x)
-	return s.Apply("relu", nn.ReLU{}, s.Add(y, x))
+	return s.Apply("bn3", nn.BatchNorm{ReLU: true}.Plus(x), y)
 }
 
 // downsample brings a shortcut to the shape of the other branch: it is x itself where x has that
