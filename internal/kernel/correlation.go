@@ -229,6 +229,7 @@ func (b *block) compute(d direction) {
 	case alongRow:
 		m.ai, m.ci = 4*pixelIn, 4*pixelOut
 		for r := range h {
+			prefetch(uintptr(in)+uintptr(4*((r+1)*rowIn+(b.row.taps-1)*b.inW*b.inC)), 4*rowIn)
 			m.multiply(unsafe.Add(in, 4*r*rowIn), weights, unsafe.Add(out, 4*r*rowOut), w, b.lanes)
 		}
 	case alongColumn:

@@ -28,7 +28,7 @@ type backwardWeights struct {
 const (
 	mostPartials = 8       // groups of images with a sum of their own
 	partialsLen  = 1 << 18 // floats that all partial sums may take
-	blockLen     = 1 << 14 // floats of x and of a panel of dy in a block
+	blockLen     = 1 << 16 // floats of x and of a panel of dy in a block
 	sumLen       = 1 << 12 // floats of a part of adding up partial sums
 )
 
@@ -128,6 +128,7 @@ func (b *outerProducts) run(worker int) {
 		dy, imageLen, pixelLen = packed, pixels*width, width
 	}
 	for t := b.t0; t < b.t1; t++ {
+		b.prefetch(t - b.t0)
 		// The rows of dy that meet row t of the taps inside the image.
 		y0 := max(b.y0, (s.Pad-t+s.Stride-1)/s.Stride)
 		y1 := min(b.y1, (s.H-1+s.Pad-t+s.Stride)/s.Stride)
@@ -164,4 +165,25 @@ func (b *outerProducts) addSpan(t, y0, y1 int, p *span, dy unsafe.Pointer, pixel
 		m.setBatches(columns, pixelX, pixelLen, images, s.H*s.W*s.In, imageLen)
 	}
 	m.multiply(x, dy, w, p.taps*s.In, b.o1-b.o0)
+}
+
+// prefetch begins to load a share of the next block, so that none of its sums waits for memory.
+func (b *outerProducts) prefetch(turn int) {
+	s := &b.shape
+	if s.KernelH == 1 { // the share would be all of it
+		return
+	}
+	n, y, images, rows := b.n0, b.y1, 1, b.y1-b.y0
+	if y == b.oh {
+		n, y, images = b.n1, 0, b.n1-b.n0
+	}
+	xLen, yLen := images*rows*s.Stride*s.W*s.In, images*rows*b.ow*s.Out
+	lo, hi := Split(xLen, b.t1-b.t0, turn)
+	if hi > lo {
+		prefetch(uintptr(unsafe.Pointer(&b.x[0]))+uintptr(4*((n*s.H+y*s.Stride)*s.W*s.In+lo)), 4*(hi-lo))
+	}
+	lo, hi = Split(yLen, b.t1-b.t0, turn)
+	if hi > lo {
+		prefetch(uintptr(unsafe.Pointer(&b.dy[0]))+uintptr(4*((n*b.oh+y)*b.ow*s.Out+lo)), 4*(hi-lo))
+	}
 }
