@@ -9,6 +9,8 @@ type Example struct {
 	Reads         int64 // set by Shuffle: 1 + the highest Origin.Read that had entered the buffer when the example left it
 }
 
+func (e Example) origin() Origin { return e.Origin }
+
 // Echo returns the n-th copy of e. It shares e's memory. Echo(0) of a fresh
 // example stays fresh.
 func (e Example) Echo(n int) Example {

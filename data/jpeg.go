@@ -49,7 +49,7 @@ func wholeJPEG(b []byte) error {
 		case markerDQT:
 			for len(body) > 0 {
 				tables[body[0]&3] = true
-				body = body[1+64<<(body[0]>>4):]
+				body = body[min(1+64<<(body[0]>>4), len(body)):]
 			}
 		case markerSOS:
 			s := parseScan(body, progressive)

@@ -12,6 +12,8 @@ type Origin struct {
 	Copy  int   // 0 as read; see Echo
 }
 
+func (o Origin) origin() Origin { return o }
+
 // Fresh reports whether o is a read rather than an echo of one.
 func (o Origin) Fresh() bool { return o.Copy == 0 }
 

@@ -40,7 +40,12 @@ func (p Picture) Size() int {
 // damaged or not whole, or has more than [MaxPixels]; a header alone costs no
 // memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
 // noticed: the format has no checksums.
-func (p Picture) Decode() (Picture, error) {
+func (p Picture) Decode() (decoded Picture, err error) {
+	defer func() { // of a decoder on data that nobody foresaw
+		if bug := recover(); bug != nil {
+			decoded, err = Picture{}, fmt.Errorf("data: the decoder panicked: %v", bug)
+		}
+	}()
 	if p.Encoded == nil {
 		return p, nil
 	}

@@ -446,3 +446,19 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestAQuantisationTableWithABytePastItsEndIsNoPanic(t *testing.T) {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8)), nil); err != nil {
+		t.Fatal(err)
+	}
+	file := b.Bytes()
+	at := bytes.Index(file, []byte{0xff, 0xdb})
+	length := int(file[at+2])<<8 | int(file[at+3])
+	longer := slices.Concat(file[:at+2], []byte{byte((length + 1) >> 8), byte(length + 1)}, file[at+4:at+2+length], []byte{0}, file[at+2+length:])
+	for _, file := range [][]byte{longer, longer[:len(longer)-2]} {
+		if _, err := (data.Picture{Encoded: file}).Decode(); err != nil && strings.Contains(err.Error(), "panicked") {
+			t.Error(err)
+		}
+	}
+}

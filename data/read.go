@@ -17,9 +17,7 @@ type Faults func(o Origin, err error) error
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
 	return attempt(ctx, StageRead, order, workers, func(ctx context.Context, o Origin) (Example, error) {
-		e, err := read(ctx, o)
-		e.Origin = o
-		return e, err
+		return read(ctx, o)
 	}, faults)
 }
 
@@ -38,7 +36,7 @@ func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Se
 }
 
 // attempt is [Map] with a fault handler that is asked in order.
-func attempt[In any](ctx context.Context, stage string, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
+func attempt[In interface{ origin() Origin }](ctx context.Context, stage string, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
 	type outcome struct {
 		example Example
 		err     error
@@ -46,6 +44,7 @@ func attempt[In any](ctx context.Context, stage string, in Seq[In], workers int,
 	f = measured(ctx, stage, f)
 	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
 		e, err := f(ctx, v)
+		e.Origin = v.origin()
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}

@@ -55,7 +55,7 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 		return slice, part, nil
 	}
 	var d Dataset
-	var slices []data.Slice
+	var taken []data.Slice
 	for _, part := range []struct {
 		key, split string
 		to         *data.Source
@@ -67,12 +67,12 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 		if err != nil {
 			return s, nil, err
 		}
-		for _, other := range slices {
+		for _, other := range taken {
 			if err := data.Disjoint(other, slice, opened[slice.Base].Len()); err != nil {
 				return s, nil, err
 			}
 		}
-		slices = append(slices, slice)
+		taken = append(taken, slice)
 		*part.to = src
 	}
 	if s.Evaluate.Every.IsZero() {
@@ -148,6 +148,19 @@ func (d *Dataset) check(s Spec) error {
 			return fmt.Errorf("data.%s: has %s records, want a number of them", name, map[int]string{0: "no", data.Endless: "endless"}[n])
 		}
 	}
+	if d.Train.Len() == data.Endless {
+		if s.Stop.MaxEpochs > 0 {
+			return errors.New("stop.max_epochs: the training data has no end; want max_fresh or max_steps")
+		}
+		for _, span := range []struct {
+			key  string
+			unit Unit
+		}{{"evaluate.every", s.Evaluate.Every.Unit}, {"log.every", s.Log.Every.Unit}, {"train.rate.horizon", s.Train.Rate.Horizon.Unit}} {
+			if span.unit == Epochs {
+				return fmt.Errorf("%s: is in epochs, and the training data has no end", span.key)
+			}
+		}
+	}
 	if len(d.Classes) < 2 {
 		return fmt.Errorf("data.train: has %d class, want at least 2", len(d.Classes))
 	}
@@ -188,7 +201,7 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 			if part.name != "train" {
 				key = "input.resize"
 			}
-			return sample, fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)
+			return sample, SpecError{fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)}
 		}
 	}
 	return sample, nil

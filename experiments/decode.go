@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
@@ -30,7 +31,11 @@ type decoder struct {
 
 // decode lays the YAML document text over the struct that to points to.
 func (r Registry) decode(file string, text []byte, to any) error {
-	f, err := parser.ParseBytes(text, 0)
+	const most = 1 << 20
+	if len(text) > most {
+		return fmt.Errorf("experiments: %s: is larger than a spec may be, %d bytes", file, most)
+	}
+	f, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0)
 	if err != nil {
 		return fmt.Errorf("experiments: %s: %w", file, err)
 	}
@@ -92,6 +97,11 @@ func scalar(n ast.Node) (string, bool) {
 }
 
 func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		d.fail(n, path, "anchors, aliases and tags of YAML are not supported; extends shares settings between files, and quotes make a text of it")
+		return
+	}
 	if _, ok := n.(*ast.NullNode); ok {
 		v.SetZero()
 		return
@@ -158,7 +168,12 @@ func (d *decoder) sequence(n ast.Node, v reflect.Value, path string) {
 	}
 	items := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
 	for i, item := range list.Values {
-		d.value(item, items.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if _, ok := item.(*ast.NullNode); ok {
+			d.fail(item, at, "is empty")
+			continue
+		}
+		d.value(item, items.Index(i), at)
 	}
 	v.Set(items)
 }

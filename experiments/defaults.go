@@ -10,6 +10,7 @@ import (
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
 )
 
@@ -19,16 +20,33 @@ const (
 	OnErrorSkip = "skip"
 )
 
-// WithDefaults fills what is not set and does not depend on the data.
-func (s Spec) WithDefaults() Spec {
-	set(&s.Name, "run")
-	set(&s.Data.Order, data.Permuted)
-	set(&s.Data.OnError, OnErrorFail)
-	set(&s.Data.MaxBad, 100)
+// defaults returns a Spec with what its fields are where a file does not
+// mention them, as far as that does not depend on other fields.
+func defaults() Spec {
+	return Spec{
+		Data: Data{Order: data.Permuted, OnError: OnErrorFail, MaxBad: 100},
+		Input: Input{
+			Size: 32,
+			Mean: []float32{0.485, 0.456, 0.406},
+			Std:  []float32{0.229, 0.224, 0.225},
+		},
+		Stages: StagesSpec{
+			Shuffle: Buffer{Items: 4096}, Prefetch: Buffer{Memory: 64 << 20},
+			Readers: 8, Workers: runtime.GOMAXPROCS(0),
+		},
+		Train: TrainSpec{
+			Batch: 128, Accumulate: 1,
+			Optimizer: Choice[Optimizer]{"sgd", &optim.SGD{Momentum: 0.9, Nesterov: true}},
+			Rate:      RateSpec{Schedule: "constant", Start: 0.1, Factor: 0.1, At: []float64{0.5, 0.75}},
+		},
+		Evaluate: EvaluateSpec{Batch: 250},
+		Log:      LogSpec{Every: Span{50, Steps}, Progress: 10 * time.Second},
+	}
+}
 
-	set(&s.Input.Size, 32)
-	setSlice(&s.Input.Mean, []float32{0.485, 0.456, 0.406})
-	setSlice(&s.Input.Std, []float32{0.229, 0.224, 0.225})
+// derived fills what is not set and depends on what is.
+func (s Spec) derived() Spec {
+	set(&s.Name, "run")
 	setSlice(&s.Input.Augment, []Choice[data.Augmentation]{
 		{"random_resized_crop", &augment.RandomResizedCrop{Size: s.Input.Size}},
 		{"flip", &augment.Flip{}},
@@ -37,32 +55,10 @@ func (s Spec) WithDefaults() Spec {
 		{"resize", &augment.Resize{Size: s.Input.Size}},
 		{"center_crop", &augment.CenterCrop{Size: s.Input.Size}},
 	})
-
-	set(&s.Stages.Shuffle, Buffer{Items: 4096})
-	set(&s.Stages.Readers, 8)
-	set(&s.Stages.Workers, runtime.GOMAXPROCS(0))
-	set(&s.Stages.Prefetch, Buffer{Memory: 64 << 20})
 	s.Echo = s.Echo.WithDefaults()
-
-	set(&s.Train.Batch, 128)
-	set(&s.Train.Accumulate, 1)
-	if s.Train.Optimizer.IsZero() {
-		s.Train.Optimizer = Choice[Optimizer]{"sgd", &optim.SGD{Momentum: 0.9, Nesterov: true}}
-	}
-	rate := &s.Train.Rate
-	set(&rate.Schedule, "constant")
-	set(&rate.Start, 0.1)
-	switch rate.Schedule {
-	case "exponential":
+	if rate := &s.Train.Rate; rate.Schedule == "exponential" {
 		set(&rate.End, rate.Start/100)
-	case "step":
-		setSlice(&rate.At, []float64{0.5, 0.75})
-		set(&rate.Factor, 0.1)
 	}
-
-	set(&s.Evaluate.Batch, s.Train.Batch)
-	set(&s.Log.Every, Span{50, Steps})
-	set(&s.Log.Progress, 10*time.Second)
 	return s
 }
 
@@ -88,6 +84,11 @@ func (s Spec) problems() []error {
 	atLeast := func(key string, value, least int) {
 		if value < least {
 			bad(key, "is %d, want at least %d", value, least)
+		}
+	}
+	within := func(key string, value, least, most int) {
+		if value < least || value > most {
+			bad(key, "is %d, want %d to %d", value, least, most)
 		}
 	}
 	oneOf := func(key, value string, known ...string) {
@@ -116,7 +117,6 @@ func (s Spec) problems() []error {
 	oneOf("data.order", string(s.Data.Order), string(data.Permuted), string(data.Sequential))
 	oneOf("data.on_error", s.Data.OnError, OnErrorFail, OnErrorSkip)
 	atLeast("data.max_bad", s.Data.MaxBad, 0)
-	atLeast("input.size", s.Input.Size, 1)
 	for _, v := range []struct {
 		key    string
 		values []float32
@@ -138,8 +138,6 @@ func (s Spec) problems() []error {
 			}
 		}
 	}
-	atLeast("pipeline.readers", s.Stages.Readers, 1)
-	atLeast("pipeline.workers", s.Stages.Workers, 1)
 	check("echo", s.Echo.Check())
 	if err := s.echoesNothing(); err != nil {
 		bad("echo.strategy", "%v", err)
@@ -149,7 +147,6 @@ func (s Spec) problems() []error {
 	}
 	_, err := storage.New(s.Storage.Simulate)
 	check("storage.simulate", err)
-	atLeast("train.batch", s.Train.Batch, 1)
 	atLeast("train.accumulate", s.Train.Accumulate, 1)
 	if a := s.Train.Accumulate; a > 1 && s.Train.Batch%a != 0 {
 		bad("train.accumulate", "is %d, which does not divide the batch of %d", a, s.Train.Batch)
@@ -165,20 +162,31 @@ func (s Spec) problems() []error {
 		check("train.ema", s.Train.EMA.Check())
 	}
 	errs = append(errs, s.Train.Rate.problems()...)
+	within("train.batch", s.Train.Batch, 1, 1<<20)
+	within("evaluate.batch", s.Evaluate.Batch, 1, 1<<20)
+	within("pipeline.readers", s.Stages.Readers, 1, 4096)
+	within("pipeline.workers", s.Stages.Workers, 1, 4096)
+	within("pipeline.prefetch", s.Stages.Prefetch.Items, 0, 1024)
+	within("input.size", s.Input.Size, 1, 1<<14)
+	if strings.ContainsAny(s.Name, "/\\\x00") || strings.HasPrefix(s.Name, ".") {
+		bad("name", "is %q, want the name of a directory", s.Name)
+	}
+	if s.Stop.MaxEpochs > 1e9 {
+		bad("stop.max_epochs", "is %g, want at most 1e9", s.Stop.MaxEpochs)
+	}
 	if s.Stop.MaxFresh < 0 || s.Stop.MaxSteps < 0 || s.Stop.MaxEpochs < 0 {
 		bad("stop", "a limit is negative")
 	}
 	if s.Stop.MaxFresh == 0 && s.Stop.MaxSteps == 0 && s.Stop.MaxEpochs == 0 {
 		bad("stop", "has no limit; want max_fresh, max_steps or max_epochs")
 	}
-	atLeast("evaluate.batch", s.Evaluate.Batch, 1)
 	return errs
 }
 
 // echoesNothing says why the strategy would not be one of its own: without an
 // augmentation, its copies would be those of example.
 func (s Spec) echoesNothing() error {
-	if s.Echo.Strategy == "augmentation" && len(s.Input.Augment) == 0 {
+	if s.Echo.Strategy == echo.Augmentation && len(s.Input.Augment) == 0 {
 		return fmt.Errorf("augmentation is the same as example where nothing is augmented; want example")
 	}
 	return nil

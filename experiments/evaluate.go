@@ -3,8 +3,10 @@ package experiments
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gorgonia.org/tensor"
 
@@ -53,7 +55,8 @@ func (s Spec) EvaluateWeights(ctx context.Context, weights string) ([]Evaluated,
 	if _, err := os.Stat(weights); err != nil {
 		return nil, fmt.Errorf("experiments: %w", err)
 	}
-	r := Run{Spec: s, Init: weights}
+	s.Train.Init = Path(strings.ReplaceAll(weights, "$", "$$"))
+	r := Run{Spec: s}
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
@@ -100,6 +103,9 @@ func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
 	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, faults), count)
 	if err != nil {
 		return Evaluated{}, err
+	}
+	if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
+		return Evaluated{}, fmt.Errorf("the loss is %g: the weights are no good", e.Loss)
 	}
 	out := Evaluated{Examples: e.Examples, Loss: e.Loss, Error: e.Metrics[train.ErrorName], Classes: make([]ClassError, k)}
 	for c, row := range taken {

@@ -32,6 +32,8 @@ type faultLog struct {
 	mu      sync.Mutex
 	records map[string]int64   // met, by part and name: the training read that met it first, or -1
 	reads   map[int64]struct{} // training reads that met one
+	last    int64              // the last of them
+	streak  int                // how many there were in a row
 }
 
 // failing ends a run at the first damaged record, and names it.
@@ -65,7 +67,16 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 		first := int64(-1)
 		if part == "train" {
 			first = o.Read
-			l.reads[o.Read] = struct{}{}
+			if _, again := l.reads[o.Read]; !again {
+				if l.streak++; o.Read != l.last+1 {
+					l.streak = 1
+				}
+				l.last = o.Read
+				l.reads[o.Read] = struct{}{}
+			}
+			if n := src.Len(); n != data.Endless && l.streak > n {
+				return fmt.Errorf("every record of data.train is damaged, %d reads in a row; the last: %s: %w", l.streak, data.RecordName(src, o.Index), err)
+			}
 		}
 		name := data.RecordName(src, o.Index)
 		if _, met := l.records[part+"/"+name]; met {
@@ -77,7 +88,7 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 			return fmt.Errorf("experiments: %w", err)
 		}
 		if n := len(l.records); n > l.max {
-			return TooManyBad{n, l.max, err}
+			return TooManyBad{n, l.max, fmt.Errorf("%s: %w", name, err)}
 		}
 		return nil
 	}
@@ -102,4 +113,5 @@ func (l *faultLog) counts(reads int64) (bad int64, records int) {
 	return bad, records
 }
 
+// Close closes errors.jsonl.
 func (l *faultLog) Close() error { return l.file.Close() }

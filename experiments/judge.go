@@ -96,6 +96,9 @@ func (r *Run) judge(ctx context.Context, p train.Progress) error {
 			return err
 		}
 		wrong := e.Metrics[train.ErrorName]
+		if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
+			return train.Diverged{Step: p.Steps, What: fmt.Sprintf("the loss of the validation data is %g", e.Loss)}
+		}
 		l := r.line(report.KindEval, p)
 		l.ValLoss, l.ValError = &e.Loss, &wrong
 		if err := r.metrics.Write(l); err != nil {
@@ -166,23 +169,17 @@ func (r *Run) save(name string, p train.Progress) error {
 // end writes what is written at the end of a run that got to p and ended
 // with err.
 func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
+	if p.Steps > r.since.Steps {
+		err = errors.Join(err, r.logTraining(p, data.Batch{}))
+	}
+	err = errors.Join(err, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	if err == nil {
+		err = r.test(ctx, p)
+	}
 	s := &r.summary
-	var diverged train.Diverged
-	switch {
-	case errors.As(err, &diverged):
-		s.Status = report.Diverging
-		s.Error = diverged.Error()
-	case err != nil && ctx.Err() != nil:
-		s.Status = report.Interrupted
-	case err != nil:
-		s.Status = report.Failed
+	s.Status = r.status(ctx, err)
+	if err != nil && s.Status != report.Interrupted {
 		s.Error = err.Error()
-	case r.reached:
-		s.Status = report.TargetMet
-	case r.Spec.Stop.Target.IsZero():
-		s.Status = report.Done
-	default:
-		s.Status = report.Budget
 	}
 	s.Steps, s.Examples, s.FreshExamples, s.Reads = p.Steps, p.Examples, p.Fresh, p.Reads
 	if p.Fresh > 0 {
@@ -194,17 +191,25 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 		s.FinalLoss = &p.Last.Loss
 	}
 	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
+	return *s, errors.Join(err, report.WriteSummary(r.Dir, *s))
+}
 
-	var ends []error
-	if p.Steps > r.since.Steps {
-		ends = append(ends, r.logTraining(p, data.Batch{}))
+// status says how a run ended that ended with err.
+func (r *Run) status(ctx context.Context, err error) report.Status {
+	var diverged train.Diverged
+	switch {
+	case errors.As(err, &diverged):
+		return report.Diverging
+	case err != nil && ctx.Err() != nil:
+		return report.Interrupted
+	case err != nil:
+		return report.Failed
+	case r.reached:
+		return report.TargetMet
+	case r.Spec.Stop.Target.IsZero():
+		return report.Done
 	}
-	ends = append(ends, r.averaged(func() error { return r.save(FinalWeights, p) }))
-	if err == nil {
-		ends = append(ends, r.test(ctx, p))
-	}
-	ends = append(ends, report.WriteSummary(r.Dir, *s))
-	return *s, errors.Join(append([]error{err}, ends...)...)
+	return report.Budget
 }
 
 // test evaluates the best weights on the test data. The model holds them

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,13 @@ import (
 
 	"github.com/goccy/go-yaml"
 )
+
+// SpecError is what is wrong with a Spec, where that shows only with the data
+// and the model it names.
+type SpecError struct{ error }
+
+// Unwrap returns the error itself.
+func (e SpecError) Unwrap() error { return e.error }
 
 // document is a Spec as a file has it: it may extend another file's.
 type document struct {
@@ -23,7 +31,7 @@ type document struct {
 // change more, in their order. An unknown key is an error, as is a value out
 // of range. What is not mentioned has its default.
 func (r Registry) Load(path string, sets ...string) (Spec, error) {
-	var d document
+	d := document{Spec: defaults()}
 	if err := r.load(path, &d, nil); err != nil {
 		return Spec{}, err
 	}
@@ -35,7 +43,7 @@ func (r Registry) Load(path string, sets ...string) (Spec, error) {
 
 // Parse is Load for a text that came from elsewhere; name is for messages.
 func (r Registry) Parse(name, text string, sets ...string) (Spec, error) {
-	var d document
+	d := document{Spec: defaults()}
 	if err := r.decode(name, []byte(text), &d); err != nil {
 		return Spec{}, err
 	}
@@ -49,9 +57,12 @@ func (r Registry) load(path string, to *document, above []string) error {
 	if slices.Contains(above, path) {
 		return fmt.Errorf("%s: extends: a circle: %s", above[0], strings.Join(append(above, path), " → "))
 	}
-	text, err := os.ReadFile(path)
+	text, err := readSpec(path)
 	if err != nil {
-		return fmt.Errorf("experiments: reading the spec: %w", err)
+		if len(above) > 0 {
+			return fmt.Errorf("%s: extends: %w", above[len(above)-1], err)
+		}
+		return err
 	}
 	var own document
 	if err := r.decode(path, text, &own); err != nil {
@@ -68,6 +79,20 @@ func (r Registry) load(path string, to *document, above []string) error {
 	}
 	to.Name = ""
 	return r.decode(path, text, to)
+}
+
+// readSpec reads a file, but no more of it than shows that it is no spec.
+func readSpec(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the spec: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 2<<20))
+	if err != nil {
+		return nil, fmt.Errorf("reading the spec: %w", err)
+	}
+	return text, nil
 }
 
 // finish applies sets and defaults, and checks the outcome.
@@ -89,8 +114,12 @@ func (r Registry) finish(s Spec, name string, sets []string) (Spec, error) {
 			return Spec{}, err
 		}
 	}
-	s = s.WithDefaults()
+	early := s.Echo.Check() // of a factor without a strategy, which the defaults would hide
+	s = s.derived()
 	var errs []error
+	if early != nil && s.Echo.Check() == nil {
+		errs = append(errs, fmt.Errorf("%s: %w", name, early))
+	}
 	for _, err := range s.problems() {
 		errs = append(errs, fmt.Errorf("%s: %w", name, err))
 	}
@@ -99,8 +128,10 @@ func (r Registry) finish(s Spec, name string, sets []string) (Spec, error) {
 
 // Write writes s as YAML, in full, so that Parse reads it back.
 func (s Spec) Write(w io.Writer) error {
-	if err := yaml.NewEncoder(w, yaml.Indent(2)).Encode(s); err != nil {
+	var buf bytes.Buffer // the encoder loses errors of writing
+	if err := yaml.NewEncoder(&buf, yaml.Indent(2)).Encode(s); err != nil {
 		return fmt.Errorf("experiments: writing the spec: %w", err)
 	}
-	return nil
+	_, err := w.Write(buf.Bytes())
+	return err
 }

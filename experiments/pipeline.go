@@ -40,7 +40,7 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, values(s.Input.Resize)...)
-		return data.Prefetch(data.Padded(examples, s.Evaluate.Batch, s.format().Batch), 1)
+		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
 	})
 }
 

@@ -23,8 +23,11 @@ func (r RateSpec) problems() []error {
 	if r.End < 0 {
 		bad("end", "is %g, want 0 or more", r.End)
 	}
-	if !slices.IsSorted(r.At) {
-		bad("at", "is %v, want rising shares of the horizon", r.At)
+	if !slices.IsSorted(r.At) || slices.ContainsFunc(r.At, func(at float64) bool { return at < 0 || at > 1 }) {
+		bad("at", "is %v, want rising shares of the horizon, 0 to 1", r.At)
+	}
+	if r.Factor <= 0 || r.Factor > 1 {
+		bad("factor", "is %g, want more than 0 and at most 1", r.Factor)
 	}
 	return errs
 }

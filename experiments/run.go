@@ -26,7 +26,6 @@ type Run struct {
 	Spec     Spec
 	Dir      string           // of the run; made by Train
 	Force    bool             // a run in Dir is replaced
-	Init     string           // safetensors file of the first weights; default: drawn
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
@@ -49,6 +48,9 @@ type Run struct {
 // how the run ended, also when it ended with an error: one of the
 // interruption of ctx is that of ctx.
 func (r *Run) Train(ctx context.Context) (report.Summary, error) {
+	if _, err := claimable(r.Dir, r.Force); err != nil {
+		return report.Summary{}, err
+	}
 	if err := r.open(ctx); err != nil {
 		return report.Summary{}, err
 	}
@@ -77,7 +79,7 @@ func (r *Run) open(ctx context.Context) (err error) {
 		r.Notice = func(string) {}
 	}
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
-		return err
+		return SpecError{err}
 	}
 	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
@@ -85,12 +87,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.hollow, err = r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
 		return err
 	}
-	asked := r.Spec.Stages.Shuffle
 	r.Spec = r.Spec.sized(r.sample, r.hollow)
 	m := r.Spec.Stages.Shuffle.Items
-	if asked.Memory > 0 {
-		r.Notice(fmt.Sprintf("the shuffle buffer of %v holds %d examples of %v", asked.Memory, m, exampleBytes(r.sample)))
-	}
+	r.Notice(fmt.Sprintf("shuffle buffer: %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample)))
 	if n := r.data.Train.Len(); n != data.Endless && m > n {
 		r.Notice(fmt.Sprintf("the shuffle buffer of %d examples is larger than the training data of %d: it holds several reads of a record", m, n))
 	}
@@ -101,11 +100,11 @@ func (r *Run) open(ctx context.Context) (err error) {
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
 	if err := kernel.CheckPath(); err != nil {
-		return err
+		return SpecError{err}
 	}
 	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
 	if err != nil {
-		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)
+		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	t := r.Spec.Train
 	r.learner = &train.Learner{
@@ -119,18 +118,22 @@ func (r *Run) prepare(pool *op.Pool) error {
 		},
 	}
 	if r.learner.Rate, err = r.rate(); err != nil {
-		return err
+		return SpecError{err}
 	}
 	if t.EMA != nil {
 		r.ema = fresh(t.EMA)
 	}
 	if err := r.learner.Prepare(r.hollow); err != nil {
-		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)
+		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
-	if r.Init != "" {
-		return train.Load(r.Init, &r.learner.Params)
+	if t.Init == "" {
+		return nil
 	}
-	return nil
+	path, err := t.Init.Expand()
+	if err != nil {
+		return SpecError{fmt.Errorf("train.init: %w", err)}
+	}
+	return train.Load(path, &r.learner.Params)
 }
 
 // fresh returns a pointer to a copy of what p points to, a struct of settings
@@ -143,16 +146,16 @@ func fresh[T any](p T) T {
 
 // begin makes the directory and the files that are there from the start.
 func (r *Run) begin(ctx context.Context) (err error) {
-	if err := claim(r.Dir, r.Force); err != nil {
+	if r.Spec, err = r.calibrate(ctx); err != nil {
 		return err
 	}
-	if r.Spec, err = r.calibrate(ctx); err != nil {
+	if err := claim(r.Dir, r.Force); err != nil {
 		return err
 	}
 	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
 		return err
 	}
-	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec)); err != nil {
+	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
 		return err
 	}
 	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {

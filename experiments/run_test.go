@@ -339,8 +339,8 @@ func TestWhatCannotBeTrainedIsRefusedBeforeAFileIsWritten(t *testing.T) {
 		{name: "a split past the end", path: root, sets: []string{"data.train=train[:21]"}, want: "reaches to record 21"},
 		{name: "pictures of another size", path: root, sets: []string{"input.augment=[]"}, want: "input.augment: makes pictures of"},
 		{name: "a model of no depth", path: root, sets: []string{"model={resnet_cifar: {depth: 9}}"}, want: "model.resnet_cifar: "},
-		{name: "a used directory", path: root, dir: held, want: "holds thesis.txt already"},
-		{name: "a used directory of another kind", path: root, dir: held, force: true, want: "--force does not remove it"},
+		{name: "a used directory", path: root, dir: held, want: "holds thesis.txt, which is no file of a run"},
+		{name: "a used directory of another kind", path: root, dir: held, force: true, want: "holds thesis.txt, which is no file of a run"},
 		{name: "a directory that cannot be", path: root, dir: filepath.Join(held, "thesis.txt", "x"), want: "run directory"},
 		{name: "a warm-up in another unit", path: root, sets: []string{"train.rate.warmup=10 steps"}, want: "train.rate.warmup: "},
 	} {
@@ -395,7 +395,7 @@ func TestWeightsOfARunBeginAnother(t *testing.T) {
 	if n != 30 || math.Abs(wrong/30-evaluated[0].Error) > 1e-9 {
 		t.Errorf("the classes are %+v", evaluated[0].Classes)
 	}
-	r := Run{Spec: parse(t, small, "model.mlp.hidden=[13]"), Init: filepath.Join(dir, BestWeights), Dir: filepath.Join(t.TempDir(), "run")}
+	r := Run{Spec: parse(t, small, "model.mlp.hidden=[13]", "train.init="+filepath.Join(dir, BestWeights)), Dir: filepath.Join(t.TempDir(), "run")}
 	if _, err := r.Train(context.Background()); err == nil || !strings.Contains(err.Error(), "weight") {
 		t.Errorf("weights of another model give %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reprise-ml/reprise/internal/kernel"
@@ -20,32 +21,64 @@ var written = []string{
 	BestWeights, FinalWeights,
 }
 
-// claim makes dir a directory that a run can write to. One that holds
-// anything is refused; with force the files of an earlier run are removed.
+// claimable reports what keeps a run from being written to dir: anything in
+// it, but for hidden files of others. With force, the files of an earlier run
+// do not count; they are returned.
+func claimable(dir string, force bool) (earlier []string, err error) {
+	held, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run directory: %w", err)
+	}
+	isRun := slices.ContainsFunc(held, func(e fs.DirEntry) bool { return e.Name() == "meta.json" })
+	for _, e := range held {
+		name := e.Name()
+		switch own := slices.Contains(written, name); {
+		case isTemporary(name), own && isRun && force:
+			earlier = append(earlier, filepath.Join(dir, name))
+		case name[0] == '.':
+		case own && isRun:
+			return nil, fmt.Errorf("run directory: %s holds a run already; want another directory (--out), or --force to replace it", dir)
+		default:
+			return nil, fmt.Errorf("run directory: %s holds %s, which is no file of a run and is not removed; want another directory (--out)", dir, name)
+		}
+	}
+	return earlier, nil
+}
+
+// isTemporary reports whether a file is one that a killed run left half
+// written: see train.WriteFile.
+func isTemporary(name string) bool {
+	for _, w := range written {
+		if strings.HasPrefix(name, "."+w+".") && strings.HasSuffix(name, ".tmp") {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, ".probe")
+}
+
+// claim makes dir a directory that a run can write to, and removes what
+// claimable returns.
 func claim(dir string, force bool) error {
+	earlier, err := claimable(dir, force)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("run directory: %w", err)
-	}
-	held, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("run directory: %w", err)
-	}
-	for _, e := range held {
-		if !force || !slices.Contains(written, e.Name()) {
-			return fmt.Errorf("run directory: %s holds %s already; want another directory%s", dir, e.Name(),
-				map[bool]string{false: " (--out), or --force to replace the run in it", true: ": that is no file of a run, and --force does not remove it"}[force])
-		}
-	}
-	for _, e := range held {
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return fmt.Errorf("run directory: %w", err)
-		}
 	}
 	probe, err := os.CreateTemp(dir, ".probe")
 	if err != nil {
 		return fmt.Errorf("run directory: cannot be written to: %w", err)
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	for _, path := range append(earlier, probe.Name()) {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("run directory: %w", err)
+		}
+	}
+	return probe.Close()
 }
 
 // exists reports whether there is a file at path.
@@ -63,15 +96,16 @@ type Meta struct {
 	Platform string            `json:"platform"`
 	Cores    int               `json:"cores"`
 	Threads  int               `json:"compute_threads"`
-	Kernel   string            `json:"kernel"` // path of the compute kernels
+	Kernel   string            `json:"kernel"`  // path of the compute kernels
+	Classes  []string          `json:"classes"` // in the order of the outputs
 	Modules  map[string]string `json:"modules"`
 }
 
-func newMeta(s Spec) Meta {
+func newMeta(s Spec, classes []string) Meta {
 	m := Meta{
 		Started: time.Now().UTC().Truncate(time.Second), Version: Version(), Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.ComputeThreads.number(),
-		Kernel: kernel.ActivePath().String(), Modules: map[string]string{},
+		Kernel: kernel.ActivePath().String(), Classes: classes, Modules: map[string]string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {

@@ -13,7 +13,7 @@ import (
 )
 
 // Path is a path in a Spec. ${NAME} in it stands for an environment variable,
-// so that a Spec need not name a place on one machine.
+// so that a Spec need not name a place on one machine, and $$ for $.
 type Path string
 
 // Expand returns the path with the variables replaced, each of which must be
@@ -24,6 +24,9 @@ func (p Path) Expand() (string, error) {
 	}
 	var missing string
 	text := os.Expand(string(p), func(name string) string {
+		if name == "$" {
+			return name
+		}
 		v, ok := os.LookupEnv(name)
 		if !ok {
 			missing = name

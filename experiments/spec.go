@@ -69,9 +69,10 @@ type StorageSpec struct {
 
 // TrainSpec is the step and what it learns with.
 type TrainSpec struct {
-	Batch          int               `yaml:"batch"`      // rows of a step; default 128
-	Accumulate     int               `yaml:"accumulate"` // parts a batch is computed in; default 1
-	Optimizer      Choice[Optimizer] `yaml:"optimizer"`  // default sgd, Nesterov momentum 0.9
+	Init           Path              `yaml:"init,omitempty"` // safetensors file of the first weights; default: drawn
+	Batch          int               `yaml:"batch"`          // rows of a step; default 128
+	Accumulate     int               `yaml:"accumulate"`     // parts a batch is computed in; default 1
+	Optimizer      Choice[Optimizer] `yaml:"optimizer"`      // default sgd, Nesterov momentum 0.9
 	Rate           RateSpec          `yaml:"rate"`
 	LabelSmoothing float64           `yaml:"label_smoothing,omitempty"` // 0 to 1; default 0
 	ClipNorm       float64           `yaml:"clip_norm,omitempty"`       // bound of the gradient's global norm; default 0: none

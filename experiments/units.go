@@ -30,7 +30,10 @@ func parseNumber(s string) (float64, error) {
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0, fmt.Errorf("%q is no number; examples: 128, 0.1, 1e6, 64k", s)
 	}
-	return v * scale, nil
+	if v *= scale; math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is too large", s)
+	}
+	return v, nil
 }
 
 // parseCount is parseNumber for whole numbers.
@@ -68,7 +71,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	number, unit, ok := strings.Cut(strings.TrimSpace(string(text)), " ")
 	u := Unit(strings.TrimSpace(unit))
 	n, err := parseNumber(number)
-	if !ok || err != nil || n < 0 || u != Steps && u != Fresh && u != Epochs {
+	if !ok || err != nil || n <= 0 || n > 1e15 || u != Steps && u != Fresh && u != Epochs {
 		return fmt.Errorf("%q is no length of training; examples: 4000 steps, 12.8k fresh, 2 epochs", text)
 	}
 	*s = Span{n, u}

@@ -30,22 +30,37 @@ func Classification(smoothing float64) Task {
 // ErrorName is the name of the metric ErrorRate.
 const ErrorName = "error"
 
-// ErrorRate is the share of rows whose largest logit is not at their class.
+// ErrorRate is the share of rows whose largest logit is not at their class,
+// or, of soft targets, at the class of most weight.
 func ErrorRate() Metric {
 	return Metric{ErrorName, func(outputs []*tensor.Dense, b data.Batch, row int) float64 {
-		if Predicted(outputs[0], row) == int(b.Targets[0].I32[row]) {
+		if Predicted(outputs[0], row) == classOf(b.Targets[0], row) {
 			return 0
 		}
 		return 1
 	}}
 }
 
+// classOf is the class of a row, int32 [N], or the one of most weight,
+// float32 [N,K], the first of equals.
+func classOf(t data.Array, row int) int {
+	if t.I32 != nil {
+		return int(t.I32[row])
+	}
+	k := t.Shape[1]
+	return largest(t.F32[row*k : (row+1)*k])
+}
+
 // Predicted is the place of the largest of a row of logits [N,K], the first
 // of equals.
 func Predicted(logits *tensor.Dense, row int) int {
 	k := logits.Shape()[1]
+	return largest(logits.Float32s()[row*k : (row+1)*k])
+}
+
+// largest is the place of the largest of x, the first of equals.
+func largest(x []float32) int {
 	best := 0
-	x := logits.Float32s()[row*k : (row+1)*k]
 	for i, v := range x {
 		if v > x[best] {
 			best = i

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +21,8 @@ func compareCommand() *cobra.Command {
 		asJSON     bool
 	)
 	cmd := &cobra.Command{
-		Use:   "compare -c run.yaml --strategies none,example",
+		Use:   "compare [-c] run.yaml --strategies none,example",
+		Args:  cobra.MaximumNArgs(1),
 		Short: "Train a spec with several strategies and seeds, and compare what they use up",
 		Long: `Train a spec with every strategy for every seed, and print what each used up
 to reach the target: fresh examples, reads, examples, steps, seconds, CPU
@@ -30,8 +30,8 @@ seconds. A run that misses the target is shown as "> budget" and makes its
 mean a bound. Runs that are finished in the directory already are not made
 again, so an interrupted comparison goes on where it was.`,
 		Example: `  reprise compare -c run.yaml --strategies none,example,batch --factor 2,4 --seeds 3`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := spec.load(cmd)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := spec.loadArgument(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ again, so an interrupted comparison goes on where it was.`,
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(os.Stdout).Encode(t)
+				return printJSON(t)
 			}
 			return t.Write(os.Stdout)
 		},

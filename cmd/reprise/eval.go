@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +34,9 @@ func evalCommand() *cobra.Command {
 				}
 				s, weights, err = experiments.DefaultRegistry().LoadRun(args[0], spec.sets...)
 			} else {
+				if beside := filepath.Join(filepath.Dir(weights), "config.yaml"); spec.path == "" && isFile(beside) {
+					spec.path = beside
+				}
 				s, err = spec.load(cmd)
 			}
 			if err != nil {
@@ -44,7 +47,7 @@ func evalCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(os.Stdout).Encode(parts)
+				return printJSON(parts)
 			}
 			for i, p := range parts {
 				if i > 0 {
@@ -58,6 +61,11 @@ func evalCommand() *cobra.Command {
 	spec.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func printEvaluated(p experiments.Evaluated) {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -33,7 +34,8 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	// A first signal ends a run cleanly; a second one stops at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE) // who reads along may stop: the run goes on
 	defer stop()
 	go func() {
 		<-ctx.Done()
@@ -49,16 +51,19 @@ func run(args []string) int {
 	if errors.As(err, &silent) {
 		return int(silent)
 	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(os.Stderr, "reprise: interrupted")
+		return exitInterrupted
+	}
 	fmt.Fprintln(os.Stderr, "reprise:", err)
 	var (
+		spec     experiments.SpecError
 		usage    usageError
 		bad      experiments.TooManyBad
 		diverged train.Diverged
 	)
 	switch {
-	case ctx.Err() != nil:
-		return exitInterrupted
-	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &usage), errors.As(err, &spec), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
 	case errors.As(err, &bad):
 		return exitBadRecords
@@ -164,6 +169,13 @@ func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
 		return s, usageError{err}
 	}
 	return s, nil
+}
+
+// printJSON writes v to stdout as one line.
+func printJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 // notice tells a person something at the start of a run.

@@ -92,7 +92,7 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 		{"an unknown key", []string{"train", "-c", "run.yaml", "--set", "train.bach=2"}, 2, `did you mean "batch"?`},
 		{"an unknown flag", []string{"train", "--quick"}, 2, "--quick"},
 		{"an unknown command", []string{"trian"}, 2, "trian"},
-		{"an argument too many", []string{"train", "run.yaml"}, 2, "run.yaml"},
+		{"an argument too many", []string{"train", "run.yaml", "other.yaml"}, 2, "at most 1 arg"},
 		{"no such run", []string{"eval", "none"}, 1, "none"},
 		{"no run in a directory", []string{"eval", "."}, 1, "config.yaml"},
 		{"a strategy that is not", []string{"compare", "-c", "run.yaml", "--strategies", "loud"}, 2, "loud"},

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -18,13 +16,13 @@ func trainCommand() *cobra.Command {
 	var (
 		spec     specFlags
 		out      string
-		initial  string
 		force    bool
 		asJSON   bool
 		quietRun bool
 	)
 	cmd := &cobra.Command{
-		Use:   "train -c run.yaml",
+		Use:   "train [-c] run.yaml",
+		Args:  cobra.MaximumNArgs(1),
 		Short: "Train a model as a spec says",
 		Long: `Train a model as a spec says, and write a run directory: config.yaml,
 metrics.jsonl, metrics.csv, summary.json, best.safetensors, final.safetensors.
@@ -34,15 +32,15 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 130 interrupted.`,
 		Example: `  reprise train -c run.yaml
   reprise train -c run.yaml --strategy example --factor 2 --set train.batch=64`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := spec.load(cmd)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := spec.loadArgument(cmd, args)
 			if err != nil {
 				return err
 			}
 			if out == "" {
 				out = filepath.Join("runs", s.Name)
 			}
-			r := experiments.Run{Spec: s, Dir: out, Force: force, Init: initial, Notice: notice}
+			r := experiments.Run{Spec: s, Dir: out, Force: force, Notice: notice}
 			if !quietRun {
 				r.Progress = progress("", s)
 			}
@@ -51,7 +49,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 				return err
 			}
 			if asJSON {
-				if err := json.NewEncoder(os.Stdout).Encode(summary); err != nil {
+				if err := printJSON(summary); err != nil {
 					return err
 				}
 			} else {
@@ -73,7 +71,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 	spec.addEcho(cmd)
 	spec.addTarget(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")
-	cmd.Flags().StringVar(&initial, "init", "", "safetensors file of the first weights")
+	spec.shortcut(cmd, "init", "train.init", "safetensors file of the first weights")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the run that is in the directory")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVarP(&quietRun, "quiet", "q", false, "show no progress")
@@ -87,8 +85,8 @@ func printSummary(dir string, s report.Summary) {
 	if s.BadRecords > 0 {
 		fmt.Printf("  %d damaged records skipped, %d reads of them: %s\n", s.BadRecords, s.BadReads, filepath.Join(dir, "errors.jsonl"))
 	}
-	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data; %.1f s to fill the buffers; %.1f CPU s\n",
-		s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.FillSeconds, s.CPUSeconds)
+	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
+	fmt.Printf("  %.1f s before the first step, to fill the buffers\n", s.FillSeconds)
 	if s.FinalValError != nil {
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,7 @@ func versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := map[string]string{"version": experiments.Version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
 			if asJSON {
-				return json.NewEncoder(os.Stdout).Encode(v)
+				return printJSON(v)
 			}
 			fmt.Printf("reprise %s, %s, %s\n", v["version"], v["go"], v["platform"])
 			return nil

@@ -31,8 +31,9 @@ func IsPicture(name string) bool {
 	return false
 }
 
-// IsHidden reports whether a file or directory of that name is passed over.
-func IsHidden(name string) bool { return strings.HasPrefix(name, ".") }
+// IsHidden reports whether a file or directory of that name is passed over: one
+// that begins with a dot, and __MACOSX, which archives made on a Mac hold.
+func IsHidden(name string) bool { return strings.HasPrefix(name, ".") || name == "__MACOSX" }
 
 // Layout holds the names of the classes found in each part of a data set.
 type Layout map[string][]string

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -85,12 +86,15 @@ func ReadSummary(dir string) (Summary, error) {
 // WriteJSON writes v, indented, to a file that holds either what it held
 // before or all of v.
 func WriteJSON(path string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("report: %s: %w", path, err)
 	}
 	return train.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+		_, err := w.Write(text.Bytes())
 		return err
 	})
 }
