@@ -2,11 +2,13 @@ package experiments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/storage"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/train"
 )
@@ -19,8 +21,11 @@ import (
 func (r *Run) calibrate(ctx context.Context) (Spec, error) {
 	s := r.Spec
 	ratio := s.Storage.UpstreamRatio
-	if ratio == 0 || s.Storage.Simulate.Bandwidth > 0 {
+	if ratio == 0 || s.Storage.Measured == ratio {
 		return s, nil
+	}
+	if s.Storage.Simulate.Bandwidth > 0 {
+		return s, SpecError{errors.New("storage.upstream_ratio: sets storage.simulate.bandwidth, which is set already; want one of the two")}
 	}
 	r.Notice(fmt.Sprintf("measuring the step and the pipeline, to make storage slow enough for R = %g", ratio))
 	const warm, steps = 2, 8
@@ -33,11 +38,15 @@ func (r *Run) calibrate(ctx context.Context) (Spec, error) {
 		return s, err
 	}
 	if natural := up.Seconds() / down.Seconds(); natural > ratio {
-		return s, fmt.Errorf("storage.upstream_ratio: is %g, and this pipeline has R = %.2f already (%v for a batch of fresh data, %v for a step); want more, or a larger model",
-			ratio, natural, up.Round(time.Microsecond), down.Round(time.Microsecond))
+		return s, SpecError{fmt.Errorf("storage.upstream_ratio: is %g, and this pipeline has R = %.2f already (%v for a batch of fresh data, %v for a step); want more, or a larger model",
+			ratio, natural, up.Round(time.Microsecond), down.Round(time.Microsecond))}
 	}
 	want := ratio * down.Seconds()
-	s.Storage.Simulate.Bandwidth = float64(size) / want
+	bandwidth := float64(size) / want
+	if bandwidth < 1 {
+		return s, SpecError{fmt.Errorf("storage.upstream_ratio: is %g, for which storage would deliver less than a byte a second", ratio)}
+	}
+	s.Storage.Simulate.Bandwidth, s.Storage.Measured = bandwidth, ratio
 	r.Notice(fmt.Sprintf("a step takes %v; storage delivers a batch of fresh data in %.4g s: %.4g bytes/s", down.Round(time.Microsecond), want, s.Storage.Simulate.Bandwidth))
 	return s, nil
 }
@@ -51,7 +60,11 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 	sizes := make(chan int, 1)
 	sizes <- 0
 	reads := 0
-	read := data.FromSource(r.data.Train)
+	store, err := storage.New(s.Storage.Simulate)
+	if err != nil {
+		return data.Batch{}, 0, 0, err
+	}
+	read := store.Reader(data.FromSource(r.data.Train))
 	counting := func(ctx context.Context, o data.Origin) (data.Example, error) {
 		e, err := read(ctx, o)
 		if err == nil {

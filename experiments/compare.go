@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 
@@ -77,7 +78,13 @@ func (c Comparison) Arms() (arms []Arm, notices []string, err error) {
 			notices = append(notices, "read trains bit for bit as example does; its row differs in cost only")
 		}
 		for _, f := range c.Factors {
-			arms = append(arms, Arm{s, f})
+			switch arm := (Arm{s, f}); {
+			case slices.Contains(arms, arm):
+			case f == 1 && asked[echo.None]:
+				notices = append(notices, fmt.Sprintf("%s with factor 1 is left out: it is none", s))
+			default:
+				arms = append(arms, arm)
+			}
 		}
 	}
 	if len(arms) == 0 {
@@ -86,8 +93,10 @@ func (c Comparison) Arms() (arms []Arm, notices []string, err error) {
 	return arms, notices, nil
 }
 
-// finished are the ends after which a run need not be made again.
-var finished = map[report.Status]bool{report.Done: true, report.TargetMet: true, report.Budget: true, report.Diverging: true}
+// finished reports whether a run that ended so need not be made again.
+func finished(s report.Status) bool {
+	return s == report.Done || s == report.TargetMet || s == report.Budget || s == report.Diverging
+}
 
 // Run makes every run that is not finished in Dir already, one after the
 // other, and returns the table of them all. A run that diverged or missed
@@ -118,8 +127,12 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 	for i, arm := range arms {
 		t.Rows[i].Arm = arm
 	}
-	for n := range max(c.Seeds, 1) {
+	seeds := max(c.Seeds, 1)
+	for n := range seeds {
 		for i, arm := range arms {
+			if len(arms)*seeds > 1 {
+				c.Notice(fmt.Sprintf("run %d of %d: %v, seed %d", n*len(arms)+i+1, len(arms)*seeds, arm, s.Seed+uint64(n)))
+			}
 			summary, err := c.one(ctx, s, arm, n)
 			if err != nil {
 				return Table{}, fmt.Errorf("%v, seed %d: %w", arm, s.Seed+uint64(n), err)
@@ -127,6 +140,7 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 			t.Rows[i].Runs = append(t.Rows[i].Runs, summary)
 		}
 	}
+	t.summarise()
 	return t, report.WriteJSON(filepath.Join(c.Dir, "table.json"), t)
 }
 
@@ -145,12 +159,12 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 		if err := yaml.Unmarshal(before, &earlier); err != nil {
 			return s, fmt.Errorf("comparison: %s: %w", path, err)
 		}
-		if s.Storage.UpstreamRatio > 0 && s.Storage.Simulate.Bandwidth == 0 {
+		if s.Storage.UpstreamRatio > 0 && s.Storage.UpstreamRatio == earlier.Storage.Measured && s.Storage.Measured == 0 {
 			s.Storage = earlier.Storage
 		}
 		now, err := s.text()
 		if err == nil && !bytes.Equal(now, before) {
-			err = fmt.Errorf("comparison: %s holds one of another spec (see %s); want another directory", c.Dir, path)
+			err = fmt.Errorf("comparison: %s holds one of another spec (see %s); want another directory (--out)", c.Dir, path)
 		}
 		return s, err
 	}
@@ -174,6 +188,26 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 	return s, train.WriteFile(path, s.Write)
 }
 
+// same reports, as an error, a run in dir of another seed or strategy than s.
+func (c Comparison) same(dir string, s Spec) error {
+	var earlier struct {
+		Seed uint64    `yaml:"seed"`
+		Name string    `yaml:"name"`
+		Echo echo.Spec `yaml:"echo"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err == nil {
+		err = yaml.Unmarshal(text, &earlier)
+	}
+	if err == nil && (earlier.Seed != s.Seed || earlier.Name != s.Name || earlier.Echo != s.Echo) {
+		err = errors.New("its config.yaml is not of this comparison")
+	}
+	if err != nil {
+		return fmt.Errorf("comparison: the run in %s: %w; want another directory (--out)", dir, err)
+	}
+	return nil
+}
+
 // text is s as YAML.
 func (s Spec) text() ([]byte, error) {
 	var buf bytes.Buffer
@@ -190,7 +224,10 @@ func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Sum
 	s.Seed += uint64(n)
 	s.Name = fmt.Sprintf("%s-%g-seed-%d", arm.Strategy, float64(arm.Factor), s.Seed)
 	dir := filepath.Join(c.Dir, s.Name)
-	if summary, err := report.ReadSummary(dir); err == nil && finished[summary.Status] {
+	if summary, err := report.ReadSummary(dir); err == nil && finished(summary.Status) {
+		if err := c.same(dir, s); err != nil {
+			return summary, err
+		}
 		c.Notice(fmt.Sprintf("%s is finished already", s.Name))
 		return summary, nil
 	}

@@ -128,10 +128,10 @@ func TestARunThatMissesTheTargetMakesItsMeanABound(t *testing.T) {
 	}
 	want := `Used up to reach val_error<=0.1
 
-fresh examples  seed 0    seed 1  seed 2      mean     min     max     gain
-none            12,000    14,000  16,000    14,000  12,000  16,000    1.00x
-example ×2       6,000     7,000   8,000     7,000   6,000   8,000    2.00x
-batch ×2         9,000  > 20,000  10,000  > 13,000   9,000  20,000  < 1.08x
+fresh examples  seed 0    seed 1  seed 2      mean     min       max     gain
+none            12,000    14,000  16,000    14,000  12,000    16,000    1.00x
+example ×2       6,000     7,000   8,000     7,000   6,000     8,000    2.00x
+batch ×2         9,000  > 20,000  10,000  > 13,000   9,000  > 20,000  < 1.08x
 `
 	if got := b.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -141,7 +141,7 @@ batch ×2         9,000  > 20,000  10,000  > 13,000   9,000  20,000  < 1.08x
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}
-	a := axes[0]
+	a := axes()[0]
 	if g := (Table{Rows: []Row{row(echo.None, -100), row(echo.Example, 50)}}).gain(row(echo.Example, 50), a); g != "> 2.00x" {
 		t.Errorf("the gain over a bound is %s", g)
 	}

@@ -46,7 +46,10 @@ func (r Registry) LoadRun(dir string, sets ...string) (Spec, string, error) {
 		return Spec{}, "", fmt.Errorf("%s has no %s: the run ended before its first evaluation", dir, BestWeights)
 	}
 	s, err := r.Load(config, sets...)
-	return s, weights, err
+	if err != nil {
+		return s, "", SpecError{err}
+	}
+	return s, weights, nil
 }
 
 // EvaluateWeights measures weights on the validation data and, where there is

@@ -16,7 +16,8 @@ import (
 // with its numbers filled in. It opens the data and builds the model.
 func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	asked := s.Stages.Shuffle
-	r := Run{Spec: s}
+	var notes []string
+	r := Run{Spec: s, Notice: func(text string) { notes = append(notes, text) }}
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
@@ -74,11 +75,18 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	steps := math.Min(float64(maxSteps), float64(maxFresh)/fresh)
 	fmt.Fprintf(b, "The run ends after %s steps and %s fresh examples%s.\n", about(steps), about(steps*fresh), targetText(s.Stop.Target))
 	if e.Strategy != echo.None && e.Strategy != echo.Batch && m > s.Train.Batch {
-		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already (B·E[n(n−1)]/(4M·E[n])).\n", 100*s.duplicates())
+		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already.\n", 100*s.duplicates())
 	}
 	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
-	if f := factor; e.Strategy != echo.None {
+	if f, ratio := factor, s.Storage.UpstreamRatio; ratio > 0 {
+		fmt.Fprintf(b, "The storage makes R = %g: a fresh batch takes as long as %g steps, and the time per\nfresh example is that of %g steps.\n", ratio, ratio, max(ratio, f))
+	} else if e.Strategy != echo.None {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
+	}
+	for _, n := range notes {
+		if !strings.HasPrefix(n, "shuffle buffer: ") {
+			fmt.Fprintf(b, "Note: %s.\n", n)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -114,7 +122,7 @@ func (s Spec) storageText() string {
 	if sim.Bandwidth > 0 {
 		parts = append(parts, fmt.Sprintf("%v/s", Bytes(sim.Bandwidth)))
 	} else if s.Storage.UpstreamRatio > 0 {
-		parts = append(parts, fmt.Sprintf("a batch in %g steps' time, measured when the run starts", s.Storage.UpstreamRatio))
+		parts = append(parts, "speed measured when the run starts")
 	}
 	if parts == nil {
 		return ""

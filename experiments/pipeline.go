@@ -17,8 +17,7 @@ import (
 // s must be numbers. The stream has no end of its own.
 func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
-		order := data.Order(n, s.Data.Order, s.stage("order"))
-		examples := data.Read(ctx, order, s.Stages.Readers, read, faults)
+		examples := data.Read(ctx, data.Order(n, s.Data.Order, s.stage("order")), s.Stages.Readers, read, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))

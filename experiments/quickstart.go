@@ -49,7 +49,7 @@ Both train until %s of the validation pictures are classified wrongly.
 func (q QuickstartRun) Conclusion(t Table) string {
 	b := &strings.Builder{}
 	b.WriteString("\n")
-	grid := [][]string{{"", "pictures read", "training steps", "seconds", "waiting"}}
+	grid := [][]string{{"", "fresh pictures", "training steps", "seconds", "waiting"}}
 	names := map[echo.Strategy]string{echo.None: "none", echo.Example: fmt.Sprintf("example ×%g", float64(q.Spec.Echo.Factor))}
 	for _, row := range t.Rows {
 		run := row.Runs[0]
@@ -63,8 +63,8 @@ func (q QuickstartRun) Conclusion(t Table) string {
 	align(b, grid)
 	none, with := t.Rows[0].Runs[0], t.Rows[1].Runs[0]
 	if none.Status == report.TargetMet && with.Status == report.TargetMet {
-		fmt.Fprintf(b, "\nWith echoing the same error was reached from %.1f times fewer pictures, in %.1f\ntimes less time: the steps on repeated pictures cost nothing, since without them\nthe training would have waited.\n",
-			float64(*none.FreshToTarget)/float64(*with.FreshToTarget), *none.WallToTarget / *with.WallToTarget)
+		fmt.Fprintf(b, "\nWith echoing the same error was reached from %.1f times fewer pictures, in %.1f\ntimes less time. Without it, the training waited %.0f %% of the time for pictures:\nthat is when the additional steps on pictures it had were made.\n",
+			float64(*none.FreshToTarget)/float64(*with.FreshToTarget), *none.WallToTarget / *with.WallToTarget, 100*none.WaitSeconds/none.WallSeconds)
 	}
 	fmt.Fprintf(b, "\nNext: reprise config init, to train on your own folder of pictures.\n")
 	return b.String()

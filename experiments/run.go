@@ -91,7 +91,7 @@ func (r *Run) open(ctx context.Context) (err error) {
 	m := r.Spec.Stages.Shuffle.Items
 	r.Notice(fmt.Sprintf("shuffle buffer: %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample)))
 	if n := r.data.Train.Len(); n != data.Endless && m > n {
-		r.Notice(fmt.Sprintf("the shuffle buffer of %d examples is larger than the training data of %d: it holds several reads of a record", m, n))
+		r.Notice(fmt.Sprintf("the shuffle buffer of %d examples is larger than the training data of %d: it holds several reads of a record, and the first step waits for %.1f epochs", m, n, float64(m)/r.Spec.echoedBefore()/float64(n)))
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ type StagesSpec struct {
 type StorageSpec struct {
 	Simulate      storage.Simulated `yaml:"simulate,omitempty"`
 	UpstreamRatio float64           `yaml:"upstream_ratio,omitempty"` // R to simulate; measured once, it sets Simulate.Bandwidth
+	Measured      float64           `yaml:"measured,omitempty"`       // the UpstreamRatio that Simulate.Bandwidth was set for; not for people
 }
 
 // TrainSpec is the step and what it learns with.

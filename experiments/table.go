@@ -21,15 +21,38 @@ type Table struct {
 // Row is the runs of one arm, in the order of their seeds.
 type Row struct {
 	Arm
-	Runs []report.Summary `json:"runs"`
+	Runs []report.Summary  `json:"runs"`
+	Used map[string]Spread `json:"used,omitempty"` // on the way to the target: fresh_examples, reads, examples, steps, wall_seconds, cpu_seconds
+}
+
+// summarise fills in what every row used.
+func (t Table) summarise() {
+	if t.Target == "" {
+		return
+	}
+	for i := range t.Rows {
+		t.Rows[i].Used = map[string]Spread{}
+		for _, a := range axes() {
+			s := t.Rows[i].over(a.reached, a.whole)
+			if base := t.Rows[0]; base.Strategy == echo.None && !s.Bound {
+				if b := base.over(a.reached, a.whole); !b.Bound && s.Mean > 0 {
+					s.Gain = b.Mean / s.Mean
+				}
+			}
+			t.Rows[i].Used[a.key] = s
+		}
+	}
 }
 
 // Spread is the mean, least and largest of some numbers. Where a run missed
 // the target its number is a bound, and so is the mean.
 type Spread struct {
-	Mean, Min, Max float64
-	Bound          bool // the true values are larger
-	Diverged       bool // a run diverged, and there is no value for it
+	Mean     float64 `json:"mean"`
+	Min      float64 `json:"min"`
+	Max      float64 `json:"max"`
+	Bound    bool    `json:"bound"`              // the true mean and maximum are larger
+	Diverged bool    `json:"diverged,omitempty"` // a run diverged, and there is no value for it
+	Gain     float64 `json:"gain,omitempty"`     // the mean of none divided by this one; absent where either is a bound
 }
 
 // over gathers what of gives of each run. A run that missed the target counts
@@ -54,7 +77,8 @@ func (r Row) over(reached func(report.Summary) (float64, bool), whole func(repor
 // axis is something that training uses up on the way to the target.
 type axis struct {
 	name    string
-	gain    bool // whether the table shows how many times less it is than for none
+	key     string // in JSON
+	gain    bool   // whether the table shows how many times less it is than for none
 	reached func(report.Summary) (float64, bool)
 	whole   func(report.Summary) float64
 }
@@ -73,13 +97,15 @@ func seconds(v *float64) (float64, bool) {
 	return *v, true
 }
 
-var axes = []axis{
-	{"fresh examples", true, func(s report.Summary) (float64, bool) { return count(s.FreshToTarget) }, func(s report.Summary) float64 { return float64(s.FreshExamples) }},
-	{"reads", true, func(s report.Summary) (float64, bool) { return count(s.ReadsToTarget) }, func(s report.Summary) float64 { return float64(s.Reads) }},
-	{"examples", false, func(s report.Summary) (float64, bool) { return count(s.ExamplesToTarget) }, func(s report.Summary) float64 { return float64(s.Examples) }},
-	{"steps", false, func(s report.Summary) (float64, bool) { return count(s.StepsToTarget) }, func(s report.Summary) float64 { return float64(s.Steps) }},
-	{"wall s", true, func(s report.Summary) (float64, bool) { return seconds(s.WallToTarget) }, func(s report.Summary) float64 { return s.WallSeconds }},
-	{"CPU s", true, func(s report.Summary) (float64, bool) { return seconds(s.CPUToTarget) }, func(s report.Summary) float64 { return s.CPUSeconds }},
+func axes() []axis {
+	return []axis{
+		{"fresh examples", "fresh_examples", true, func(s report.Summary) (float64, bool) { return count(s.FreshToTarget) }, func(s report.Summary) float64 { return float64(s.FreshExamples) }},
+		{"reads", "reads", true, func(s report.Summary) (float64, bool) { return count(s.ReadsToTarget) }, func(s report.Summary) float64 { return float64(s.Reads) }},
+		{"examples", "examples", false, func(s report.Summary) (float64, bool) { return count(s.ExamplesToTarget) }, func(s report.Summary) float64 { return float64(s.Examples) }},
+		{"steps", "steps", false, func(s report.Summary) (float64, bool) { return count(s.StepsToTarget) }, func(s report.Summary) float64 { return float64(s.Steps) }},
+		{"wall s", "wall_seconds", true, func(s report.Summary) (float64, bool) { return seconds(s.WallToTarget) }, func(s report.Summary) float64 { return s.WallSeconds }},
+		{"CPU s", "cpu_seconds", true, func(s report.Summary) (float64, bool) { return seconds(s.CPUToTarget) }, func(s report.Summary) float64 { return s.CPUSeconds }},
+	}
 }
 
 // Write writes t for people, at most 80 columns wide for three seeds.
@@ -97,7 +123,7 @@ func (t Table) Write(w io.Writer) error {
 // toTarget writes what each arm used up to reach the target.
 func (t Table) toTarget(b *strings.Builder) {
 	fmt.Fprintf(b, "Used up to reach %s\n\n", t.Target)
-	for i, a := range axes[:2] {
+	for i, a := range axes()[:2] {
 		head := []string{a.name}
 		for _, run := range t.Rows[0].Runs {
 			head = append(head, fmt.Sprintf("seed %d", run.Seed))
@@ -113,7 +139,14 @@ func (t Table) toTarget(b *strings.Builder) {
 				}
 			}
 			s := row.over(a.reached, a.whole)
-			grid = append(grid, append(line, s.mean(), number(s.Min), number(s.Max), t.gain(row, a)))
+			most := number(s.Max)
+			if s.Bound {
+				most = "> " + most
+			}
+			if s.Diverged {
+				most = "diverged"
+			}
+			grid = append(grid, append(line, s.mean(), number(s.Min), most, t.gain(row, a)))
 		}
 		if i > 0 {
 			b.WriteString("\n")
@@ -121,14 +154,14 @@ func (t Table) toTarget(b *strings.Builder) {
 		align(b, grid)
 	}
 	grid := [][]string{{"mean of"}}
-	for _, a := range axes[2:] {
+	for _, a := range axes()[2:] {
 		if grid[0] = append(grid[0], a.name); a.gain {
 			grid[0] = append(grid[0], "gain")
 		}
 	}
 	for _, row := range t.Rows {
 		line := []string{row.Arm.String()}
-		for _, a := range axes[2:] {
+		for _, a := range axes()[2:] {
 			if line = append(line, row.over(a.reached, a.whole).mean()); a.gain {
 				line = append(line, t.gain(row, a))
 			}
@@ -137,7 +170,10 @@ func (t Table) toTarget(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	align(b, grid)
-	b.WriteString("\ngain: how many times less than none.\n>: the budget was spent without reaching the target; a mean with it is a bound.\n")
+	b.WriteString("\ngain: what none used up, divided by what this row did.\n")
+	if strings.Contains(b.String(), "> ") {
+		b.WriteString(">: the budget was spent without reaching the target; a mean with it is a bound.\n")
+	}
 }
 
 // mean writes the mean of s, or that it is a bound.
@@ -190,17 +226,22 @@ func (t Table) outcomes(b *strings.Builder) {
 		line := []string{row.Arm.String()}
 		mean := 0.0
 		for _, run := range row.Runs {
-			best := 1.0
-			if run.BestValError != nil {
-				best = *run.BestValError
+			if run.BestValError == nil || run.Status == report.Diverging {
+				mean = math.NaN()
+				line = append(line, string(run.Status))
+				continue
 			}
-			mean += best / float64(len(row.Runs))
-			line = append(line, fmt.Sprintf("%.4f", best))
+			mean += *run.BestValError / float64(len(row.Runs))
+			line = append(line, fmt.Sprintf("%.4f", *run.BestValError))
 		}
-		line = append(line, fmt.Sprintf("%.4f", mean))
+		if math.IsNaN(mean) {
+			line = append(line, "?")
+		} else {
+			line = append(line, fmt.Sprintf("%.4f", mean))
+		}
 		for _, i := range []int{0, 3, 4, 5} {
 			none := func(report.Summary) (float64, bool) { return 0, false }
-			line = append(line, number(row.over(none, axes[i].whole).Mean))
+			line = append(line, number(row.over(none, axes()[i].whole).Mean))
 		}
 		grid = append(grid, line)
 	}

@@ -62,6 +62,7 @@ again, so an interrupted comparison goes on where it was.`,
 		},
 	}
 	spec.add(cmd)
+	spec.addSeed(cmd)
 	spec.addTarget(cmd)
 	cmd.Flags().StringSliceVar(&strategies, "strategies", []string{"none", "example", "augmentation", "batch"}, "strategies to compare")
 	cmd.Flags().Float64SliceVar(&factors, "factor", []float64{2}, "factors of every strategy but none")

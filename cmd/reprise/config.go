@@ -80,6 +80,7 @@ func configCheck() *cobra.Command {
 		},
 	}
 	spec.add(cmd)
+	spec.addSeed(cmd)
 	return cmd
 }
 
@@ -98,5 +99,6 @@ func configPrint() *cobra.Command {
 		},
 	}
 	spec.add(cmd)
+	spec.addSeed(cmd)
 	return cmd
 }

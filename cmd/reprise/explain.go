@@ -22,6 +22,7 @@ func explainCommand() *cobra.Command {
 		},
 	}
 	spec.add(cmd)
+	spec.addSeed(cmd)
 	spec.addEcho(cmd)
 	return cmd
 }

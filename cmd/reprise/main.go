@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/experiments"
 	"github.com/reprise-ml/reprise/train"
 	"github.com/reprise-ml/reprise/train/report"
@@ -101,19 +102,28 @@ Start with: reprise quickstart`,
 	for _, c := range []*cobra.Command{
 		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), benchCommand(), configCommand(), versionCommand(),
 	} {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, given []string) error {
-			if args == nil {
-				args = cobra.NoArgs
-			}
-			if err := args(cmd, given); err != nil {
-				return usageError{fmt.Errorf("%w; see reprise %s --help", err, cmd.Name())}
-			}
-			return nil
-		}
+		checkArguments(c)
 		cmd.AddCommand(c)
 	}
 	return cmd
+}
+
+// checkArguments makes wrong arguments of c, and of the commands below it,
+// errors of usage.
+func checkArguments(c *cobra.Command) {
+	args := c.Args
+	if args == nil {
+		args = cobra.NoArgs
+	}
+	c.Args = func(cmd *cobra.Command, given []string) error {
+		if err := args(cmd, given); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+	for _, below := range c.Commands() {
+		checkArguments(below)
+	}
 }
 
 // specFlags are the flags of every command that reads a Spec.
@@ -127,6 +137,9 @@ func (f *specFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.path, "config", "c", "", "spec file (YAML)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change a value of the spec: key.key=value; may be repeated")
 	f.short = map[string]string{}
+}
+
+func (f *specFlags) addSeed(cmd *cobra.Command) {
 	f.shortcut(cmd, "seed", "seed", "seed of everything drawn at random")
 }
 
@@ -148,6 +161,9 @@ func (f *specFlags) addEcho(cmd *cobra.Command) {
 // loadArgument is load where the spec may be named as an argument too.
 func (f *specFlags) loadArgument(cmd *cobra.Command, args []string) (experiments.Spec, error) {
 	if len(args) == 1 {
+		if f.path != "" {
+			return experiments.Spec{}, usageError{fmt.Errorf("two specs are named: -c %s and %s", f.path, args[0])}
+		}
 		f.path = args[0]
 	}
 	return f.load(cmd)
@@ -167,6 +183,9 @@ func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
 	s, err := experiments.DefaultRegistry().Load(f.path, sets...)
 	if err != nil {
 		return s, usageError{err}
+	}
+	if v := cmd.Flags().Lookup("factor"); f.short["factor"] != "" && v.Changed && s.Echo.Strategy == echo.None && v.Value.String() != "1" {
+		return s, usageError{fmt.Errorf("--factor is %s and nothing is echoed; want a --strategy too", v.Value)}
 	}
 	return s, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 			} else {
 				printSummary(out, summary)
 			}
+			if further, ok := err.(interface{ Unwrap() []error }); ok && len(further.Unwrap()) > 1 {
+				fmt.Fprintln(os.Stderr, "reprise:", err) // more went wrong than the end that the summary tells
+			}
 			var diverged train.Diverged
 			switch {
 			case cmd.Context().Err() != nil:
@@ -68,6 +72,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 		},
 	}
 	spec.add(cmd)
+	spec.addSeed(cmd)
 	spec.addEcho(cmd)
 	spec.addTarget(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")

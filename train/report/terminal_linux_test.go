@@ -82,7 +82,12 @@ func TestOnATerminalThereIsOneBarAndNothingInTheEnd(t *testing.T) {
 			})
 			out.Close()
 			text, _ := io.ReadAll(screen) // ends with an error, for the other side is closed
-			shown := string(text)
+			before, rest, found := strings.Cut(string(text), "\r\x1b[K")
+			evaluation, after, ended := strings.Cut(rest, "\r\n")
+			if !found || !ended || !strings.Contains(evaluation, "step 10, 1000 fresh: val_error 0.5000") {
+				t.Errorf("the evaluation is not a line of its own: %q", text)
+			}
+			shown := before + after
 			if strings.Contains(shown, "\n") {
 				t.Errorf("the bar leaves its line: %q", shown)
 			}
