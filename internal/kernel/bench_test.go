@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -15,65 +17,83 @@ func random(n int, seed uint64) []float32 {
 	return x
 }
 
-// The convolutions of a ResNet for CIFAR, and the first layer.
-var benchShapes = []ConvShape{
-	{N: 8, H: 32, W: 32, In: 3, KernelH: 3, KernelW: 3, Out: 16, Stride: 1, Pad: 1},
-	{N: 8, H: 32, W: 32, In: 16, KernelH: 3, KernelW: 3, Out: 16, Stride: 1, Pad: 1},
-	{N: 8, H: 32, W: 32, In: 16, KernelH: 3, KernelW: 3, Out: 32, Stride: 2, Pad: 1},
-	{N: 8, H: 16, W: 16, In: 32, KernelH: 3, KernelW: 3, Out: 32, Stride: 1, Pad: 1},
-	{N: 8, H: 8, W: 8, In: 64, KernelH: 3, KernelW: 3, Out: 64, Stride: 1, Pad: 1},
-	{N: 8, H: 8, W: 8, In: 64, KernelH: 1, KernelW: 1, Out: 256, Stride: 1},
+// The convolutions of a ResNet for CIFAR at batch 128, and some of a ResNet-50.
+var benchShapes = map[string]ConvShape{
+	"first":     {N: 128, H: 32, W: 32, In: 3, KernelH: 3, KernelW: 3, Out: 16, Stride: 1, Pad: 1},
+	"16":        {N: 128, H: 32, W: 32, In: 16, KernelH: 3, KernelW: 3, Out: 16, Stride: 1, Pad: 1},
+	"32":        {N: 128, H: 16, W: 16, In: 32, KernelH: 3, KernelW: 3, Out: 32, Stride: 1, Pad: 1},
+	"64":        {N: 128, H: 8, W: 8, In: 64, KernelH: 3, KernelW: 3, Out: 64, Stride: 1, Pad: 1},
+	"16-32/2":   {N: 128, H: 32, W: 32, In: 16, KernelH: 3, KernelW: 3, Out: 32, Stride: 2, Pad: 1},
+	"32-64/2":   {N: 128, H: 16, W: 16, In: 32, KernelH: 3, KernelW: 3, Out: 64, Stride: 2, Pad: 1},
+	"7x7/2":     {N: 4, H: 112, W: 112, In: 3, KernelH: 7, KernelW: 7, Out: 64, Stride: 2, Pad: 3},
+	"56x56x64":  {N: 8, H: 56, W: 56, In: 64, KernelH: 3, KernelW: 3, Out: 64, Stride: 1, Pad: 1},
+	"28x28x128": {N: 8, H: 28, W: 28, In: 128, KernelH: 3, KernelW: 3, Out: 128, Stride: 1, Pad: 1},
+	"7x7x512":   {N: 8, H: 7, W: 7, In: 512, KernelH: 3, KernelW: 3, Out: 512, Stride: 1, Pad: 1},
+	"1x1":       {N: 8, H: 14, W: 14, In: 1024, KernelH: 1, KernelW: 1, Out: 256, Stride: 1},
 }
 
-func benchConv(b *testing.B, f func(s ConvShape, x, w, y []float32) func()) {
-	for _, s := range benchShapes {
-		b.Run(fmt.Sprintf("%dx%d/%d/%dx%dx%d-%d", s.KernelH, s.KernelW, s.Stride, s.H, s.W, s.In, s.Out), func(b *testing.B) {
-			run := f(s, random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3))
-			for b.Loop() {
-				run()
-			}
-			flop := 2 * float64(s.outputLen()) * float64(s.KernelH*s.KernelW*s.In)
-			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+// benchProducts reports the speed of a kernel that does so many floating-point operations a run, by the clock
+// and by the processor time of the process, which other programs on the machine disturb less.
+func benchProducts(b *testing.B, flop float64, run func()) {
+	run()
+	cpu := processorTime()
+	for b.Loop() {
+		run()
+	}
+	flop *= float64(b.N)
+	b.ReportMetric(flop/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	if cpu = processorTime() - cpu; cpu > 0 {
+		b.ReportMetric(flop/cpu.Seconds()/1e9, "GFLOP/cpu-s")
+	}
+}
+
+func benchConv(b *testing.B, f func(p *Pool, s ConvShape, x, w, y []float32) func()) {
+	for _, name := range slices.Sorted(maps.Keys(benchShapes)) {
+		b.Run(name, func(b *testing.B) {
+			p := NewPool(0)
+			defer p.Close()
+			s := benchShapes[name]
+			run := f(p, s, random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3))
+			benchProducts(b, 2*float64(s.outputLen())*float64(s.KernelH*s.KernelW*s.In), run)
 		})
 	}
 }
 
 func BenchmarkConvForward(b *testing.B) {
-	benchConv(b, func(s ConvShape, x, w, y []float32) func() {
-		c := NewConvForward(nil, s)
+	benchConv(b, func(p *Pool, s ConvShape, x, w, y []float32) func() {
+		c := NewConvForward(p, s)
 		return func() { c.Run(y, x, w) }
 	})
 }
 
 func BenchmarkConvBackwardData(b *testing.B) {
-	benchConv(b, func(s ConvShape, x, w, y []float32) func() {
-		c := NewConvBackwardData(nil, s)
+	benchConv(b, func(p *Pool, s ConvShape, x, w, y []float32) func() {
+		c := NewConvBackwardData(p, s)
 		return func() { c.Run(x, w, y) }
 	})
 }
 
 func BenchmarkConvBackwardWeights(b *testing.B) {
-	benchConv(b, func(s ConvShape, x, w, y []float32) func() {
-		c := NewConvBackwardWeights(nil, s)
+	benchConv(b, func(p *Pool, s ConvShape, x, w, y []float32) func() {
+		c := NewConvBackwardWeights(p, s)
 		return func() { c.Run(w, x, y) }
 	})
 }
 
 func BenchmarkLinear(b *testing.B) {
-	s := LinearShape{N: 128, In: 512, Out: 256}
-	x, w, y, bias := random(s.N*s.In, 1), random(s.Out*s.In, 2), random(s.N*s.Out, 3), random(s.Out, 4)
-	forward, data, weights := NewLinearForward(nil, s), NewLinearBackwardData(nil, s), NewLinearBackwardWeights(nil, s)
-	for name, run := range map[string]func(){
-		"forward": func() { forward.Run(y, x, w, bias) },
-		"data":    func() { data.Run(x, w, y) },
-		"weights": func() { weights.Run(w, bias, x, y) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				run()
-			}
-			b.ReportMetric(2*float64(s.N*s.In*s.Out)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
+	for _, s := range []LinearShape{{128, 512, 256}, {512, 512, 512}, {4096, 512, 512}} {
+		x, w, y, bias := random(s.N*s.In, 1), random(s.Out*s.In, 2), random(s.N*s.Out, 3), random(s.Out, 4)
+		for name, f := range map[string]func(p *Pool) func(){
+			"forward": func(p *Pool) func() { l := NewLinearForward(p, s); return func() { l.Run(y, x, w, bias) } },
+			"data":    func(p *Pool) func() { l := NewLinearBackwardData(p, s); return func() { l.Run(x, w, y) } },
+			"weights": func(p *Pool) func() { l := NewLinearBackwardWeights(p, s); return func() { l.Run(w, bias, x, y) } },
+		} {
+			b.Run(fmt.Sprintf("%dx%dx%d/%s", s.N, s.In, s.Out, name), func(b *testing.B) {
+				p := NewPool(0)
+				defer p.Close()
+				benchProducts(b, 2*float64(s.N*s.In*s.Out), f(p))
+			})
+		}
 	}
 }
 

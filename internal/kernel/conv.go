@@ -42,10 +42,6 @@ func (s ConvShape) mustCheck() {
 	}
 }
 
-// stripRows is the number of output rows a part of a convolution computes, such that the
-// input it copies stays in the cache next to the processor (about 64 KiB).
-func stripRows(rows, floatsPerRow int) int { return min(rows, max(1, chunk/floatsPerRow)) }
-
 // ConvForward computes the output of a convolution:
 //
 //	for n, oy, ox, o {
@@ -56,28 +52,17 @@ func stripRows(rows, floatsPerRow int) int { return min(rows, max(1, chunk/float
 //		y[n, oy, ox, o] = sum
 //	}
 type ConvForward struct {
-	shape          ConvShape
-	pool           *Pool
-	oh, ow, panels int
-	strip, strips  int
-	rowLen         int // floats of one padded input row
-	y, x, w        []float32
-	packed         [][4]float32
-	scratch        [][]float32 // one padded strip a worker
-	packPart, part func(worker, part int)
+	shape ConvShape
+	run   func(y, x, w []float32)
 }
 
 // NewConvForward makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvForward(p *Pool, s ConvShape) *ConvForward {
 	s.mustCheck()
-	c := &ConvForward{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.Out + 3) / 4}
-	c.rowLen = ((c.ow-1)*s.Stride + s.KernelW) * s.In
-	c.strip = stripRows(c.oh, c.rowLen*s.Stride)
-	c.strips = (c.oh + c.strip - 1) / c.strip
-	c.packed = make([][4]float32, c.panels*s.KernelH*s.KernelW*s.In)
-	c.scratch = buffers(p.Threads(), ((c.strip-1)*s.Stride+s.KernelH)*c.rowLen)
-	c.packPart, c.part = c.pack, c.run
-	return c
+	if k := kernelsOf(ActivePath()); k != nil {
+		return &ConvForward{s, newForward(p, s, k).Run}
+	}
+	return &ConvForward{s, newGenericForward(p, s).Run}
 }
 
 // Run computes y from the images x and the weights w. All of y is written.
@@ -85,54 +70,63 @@ func (c *ConvForward) Run(y, x, w []float32) {
 	mustLen("convolution output", y, c.shape.outputLen())
 	mustLen("convolution input", x, c.shape.inputLen())
 	mustLen("convolution weights", w, c.shape.weightsLen())
-	c.y, c.x, c.w = y, x, w
-	c.pool.Run(c.panels, c.packPart)
-	c.pool.Run(c.shape.N*c.strips, c.part)
-	c.y, c.x, c.w = nil, nil, nil
+	c.run(y, x, w)
 }
 
-func (c *ConvForward) pack(_, panel int) {
-	s := &c.shape
-	k := s.KernelH * s.KernelW * s.In
-	packPanel(c.packed[panel*k:(panel+1)*k], min(4, s.Out-4*panel), c.w[4*panel:], s.Out, 1)
+// ConvBackwardData computes the gradient of a convolution's input:
+//
+//	dx = 0
+//	for n, oy, ox, o, r, c, i {
+//		dx[n, oy*Stride+r-Pad, ox*Stride+c-Pad, i] += dy[n, oy, ox, o] * w[r, c, i, o] // only inside the image
+//	}
+type ConvBackwardData struct {
+	shape ConvShape
+	run   func(dx, w, dy []float32)
 }
 
-func (c *ConvForward) run(worker, part int) {
-	s := &c.shape
-	n, y0 := part/c.strips, part%c.strips*c.strip
-	y1 := min(c.oh, y0+c.strip)
-	x := c.scratch[worker]
-	rows := (y1-y0-1)*s.Stride + s.KernelH
-	copyPadded(x, c.x[n*s.H*s.W*s.In:(n+1)*s.H*s.W*s.In], s.H, s.W, s.In, y0*s.Stride-s.Pad, rows, -s.Pad, c.rowLen/s.In)
-	seg := segments{s.KernelH, c.rowLen, s.KernelW * s.In}
-	k := seg.count * seg.length
-	for oy := y0; oy < y1; oy++ {
-		out := c.y[(n*c.oh+oy)*c.ow*s.Out:]
-		in := x[(oy-y0)*s.Stride*c.rowLen:]
-		for p := range c.panels {
-			correlate(out[4*p:], s.Out, min(4, s.Out-4*p), c.ow, in, s.Stride*s.In, seg, c.packed[p*k:(p+1)*k])
-		}
+// NewConvBackwardData makes the kernel for a shape. A shape that does not Check is a bug and panics.
+func NewConvBackwardData(p *Pool, s ConvShape) *ConvBackwardData {
+	s.mustCheck()
+	if k := kernelsOf(ActivePath()); k != nil {
+		return &ConvBackwardData{s, newBackwardData(p, s, k).Run}
 	}
+	return &ConvBackwardData{s, newGenericData(p, s).Run}
 }
 
-// copyPadded copies rows [top, top+rows) and columns [left, left+cols) of an image of h×w
-// pixels of ch floats to dst, with zeros where the image has no pixel.
-func copyPadded(dst, img []float32, h, w, ch, top, rows, left, cols int) {
-	lo, hi := min(cols, max(0, -left)), max(0, min(cols, w-left)) // columns of dst the image covers
-	hi = max(lo, hi)
-	for r := range rows {
-		d := dst[r*cols*ch : (r+1)*cols*ch]
-		y := top + r
-		if y < 0 || y >= h {
-			clear(d)
-			continue
-		}
-		clear(d[:lo*ch])
-		if hi > lo {
-			copy(d[lo*ch:hi*ch], img[(y*w+left+lo)*ch:])
-		}
-		clear(d[hi*ch:])
+// Run computes dx from the weights w and the gradient dy of the output. All of dx is written.
+func (c *ConvBackwardData) Run(dx, w, dy []float32) {
+	mustLen("convolution input gradient", dx, c.shape.inputLen())
+	mustLen("convolution weights", w, c.shape.weightsLen())
+	mustLen("convolution output gradient", dy, c.shape.outputLen())
+	c.run(dx, w, dy)
+}
+
+// ConvBackwardWeights computes the gradient of a convolution's weights:
+//
+//	dw = 0
+//	for n, oy, ox, o, r, c, i {
+//		dw[r, c, i, o] += x[n, oy*Stride+r-Pad, ox*Stride+c-Pad, i] * dy[n, oy, ox, o] // x is 0 outside
+//	}
+type ConvBackwardWeights struct {
+	shape ConvShape
+	run   func(dw, x, dy []float32)
+}
+
+// NewConvBackwardWeights makes the kernel for a shape. A shape that does not Check is a bug and panics.
+func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
+	s.mustCheck()
+	if k := kernelsOf(ActivePath()); k != nil {
+		return &ConvBackwardWeights{s, newBackwardWeights(p, s, k).Run}
 	}
+	return &ConvBackwardWeights{s, newGenericWeights(p, s).Run}
+}
+
+// Run computes dw from the images x and the gradient dy of the output. All of dw is written.
+func (c *ConvBackwardWeights) Run(dw, x, dy []float32) {
+	mustLen("convolution weight gradient", dw, c.shape.weightsLen())
+	mustLen("convolution input", x, c.shape.inputLen())
+	mustLen("convolution output gradient", dy, c.shape.outputLen())
+	c.run(dw, x, dy)
 }
 
 func buffers(n, length int) [][]float32 {

@@ -116,17 +116,22 @@ func checkConv(t failer, s ConvShape, p *Pool) {
 func TestConvolutionsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 	p := NewPool(3)
 	defer p.Close()
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
-		s := ConvShape{
-			N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
-			KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
-			Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
-		}
-		if s.Check() != nil {
-			t.Skip("the kernel does not fit")
-		}
-		checkConv(t, s, p)
+	everyPath(t, func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+			s := ConvShape{
+				N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
+				KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
+				Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
+			}
+			if rapid.Bool().Draw(t, "wide") {
+				s.In, s.Out = draw("wide in", 1, 40), draw("wide out", 1, 70)
+			}
+			if s.Check() != nil {
+				t.Skip("the kernel does not fit")
+			}
+			checkConv(t, s, p)
+		})
 	})
 }
 
@@ -138,34 +143,43 @@ var wideShapes = []ConvShape{
 }
 
 func TestConvolutionsInStripsAgreeWithTheReference(t *testing.T) {
-	for _, s := range wideShapes {
-		checkConv(t, s, nil)
-	}
+	everyPath(t, func(t *testing.T) {
+		for _, s := range wideShapes {
+			checkConv(t, s, nil)
+		}
+	})
 }
 
 func TestConvolutionsGiveTheSameBitsForAnyPool(t *testing.T) {
-	for _, s := range append(wideShapes, ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1}) {
-		x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
-		all := func(p *Pool) (y, dx, dw []float32) {
-			y, dx, dw = garbage(len(dy)), garbage(len(x)), garbage(len(w))
-			NewConvForward(p, s).Run(y, x, w)
-			NewConvBackwardData(p, s).Run(dx, w, dy)
-			NewConvBackwardWeights(p, s).Run(dw, x, dy)
-			return y, dx, dw
+	shapes := append(wideShapes,
+		ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1},
+		ConvShape{N: 37, H: 8, W: 8, In: 16, KernelH: 3, KernelW: 3, Out: 40, Stride: 1, Pad: 1})
+	everyPath(t, func(t *testing.T) {
+		for _, s := range shapes {
+			x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+			all := func(p *Pool) (y, dx, dw []float32) {
+				y, dx, dw = garbage(len(dy)), garbage(len(x)), garbage(len(w))
+				NewConvForward(p, s).Run(y, x, w)
+				NewConvBackwardData(p, s).Run(dx, w, dy)
+				NewConvBackwardWeights(p, s).Run(dw, x, dy)
+				return y, dx, dw
+			}
+			y, dx, dw := all(nil)
+			for _, threads := range []int{1, 2, 8} {
+				p := NewPool(threads)
+				y2, dx2, dw2 := all(p)
+				p.Close()
+				checkSameBits(t, "output", y2, y)
+				checkSameBits(t, "input gradient", dx2, dx)
+				checkSameBits(t, "weight gradient", dw2, dw)
+			}
 		}
-		y, dx, dw := all(nil)
-		for _, threads := range []int{1, 2, 8} {
-			p := NewPool(threads)
-			defer p.Close()
-			y2, dx2, dw2 := all(p)
-			checkSameBits(t, "output", y2, y)
-			checkSameBits(t, "input gradient", dx2, dx)
-			checkSameBits(t, "weight gradient", dw2, dw)
-		}
-	}
+	})
 }
 
-func TestKernelsDoNotAllocate(t *testing.T) {
+func TestKernelsDoNotAllocate(t *testing.T) { everyPath(t, checkNoAllocations) }
+
+func checkNoAllocations(t *testing.T) {
 	p := NewPool(2)
 	defer p.Close()
 	s := ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1}

@@ -5,12 +5,6 @@ type LinearShape struct {
 	N, In, Out int // x [N, In], w [Out, In], b [Out], y [N, Out]
 }
 
-// A part of a product computes linearRows rows by linearPanels panels of four columns of the result.
-const (
-	linearRows   = 16
-	linearPanels = 16
-)
-
 // LinearForward computes
 //
 //	for n, o {
@@ -21,36 +15,32 @@ const (
 //		y[n, o] = sum + b[o]
 //	}
 type LinearForward struct {
-	product product
-	bias    []float32
-	part    func(worker, part int)
+	shape LinearShape
+	run   func(y, x, w, b []float32)
 }
 
 // NewLinearForward makes the kernel for a shape.
 func NewLinearForward(p *Pool, s LinearShape) *LinearForward {
-	l := &LinearForward{}
-	l.product.init(p, s.N, s.In, s.Out, 1, s.In)
-	l.part = l.run
-	return l
+	if k := kernelsOf(ActivePath()); k != nil {
+		g := newGEMM(p, ProductShape{M: s.N, N: s.Out, K: s.In, TransposeB: true}, k)
+		return &LinearForward{s, g.Run}
+	}
+	return &LinearForward{s, newGenericLinear(p, s).Run}
 }
 
 // Run computes y. A nil b counts as zero. All of y is written.
 func (l *LinearForward) Run(y, x, w, b []float32) {
-	l.bias = b
-	l.product.run(y, x, w, l.part)
-	l.bias = nil
+	l.shape.mustFit(y, x, w)
+	if b != nil {
+		mustLen("bias", b, l.shape.Out)
+	}
+	l.run(y, x, w, b)
 }
 
-func (l *LinearForward) run(_, part int) {
-	p := &l.product
-	r0, r1, c0, c1 := p.block(part)
-	if l.bias == nil {
-		return
-	}
-	for r := r0; r < r1; r++ {
-		row := p.y[r*p.n+c0 : r*p.n+c1]
-		Add(row, row, l.bias[c0:c1])
-	}
+func (s LinearShape) mustFit(y, x, w []float32) {
+	mustLen("linear output", y, s.N*s.Out)
+	mustLen("linear input", x, s.N*s.In)
+	mustLen("linear weights", w, s.Out*s.In)
 }
 
 // LinearBackwardData computes
@@ -63,63 +53,23 @@ func (l *LinearForward) run(_, part int) {
 //		dx[n, i] = sum
 //	}
 type LinearBackwardData struct {
-	product product
-	part    func(worker, part int)
+	shape LinearShape
+	run   func(dx, w, dy []float32)
 }
 
 // NewLinearBackwardData makes the kernel for a shape.
 func NewLinearBackwardData(p *Pool, s LinearShape) *LinearBackwardData {
-	l := &LinearBackwardData{}
-	l.product.init(p, s.N, s.Out, s.In, s.In, 1)
-	l.part = func(_, part int) { l.product.block(part) }
-	return l
+	if k := kernelsOf(ActivePath()); k != nil {
+		g := newGEMM(p, ProductShape{M: s.N, N: s.In, K: s.Out}, k)
+		return &LinearBackwardData{s, func(dx, w, dy []float32) { g.Run(dx, dy, w, nil) }}
+	}
+	return &LinearBackwardData{s, newGenericLinearData(p, s).Run}
 }
 
 // Run computes dx. All of it is written.
-func (l *LinearBackwardData) Run(dx, w, dy []float32) { l.product.run(dx, dy, w, l.part) }
-
-// product is y[m, n] = x[m, k] · b where b has free strides.
-type product struct {
-	pool       *Pool
-	m, k, n    int
-	krow, jrow int // distance in b of neighbours along k and along n
-	panels     int
-	columns    int // parts side by side
-	packed     [][4]float32
-	y, x, b    []float32
-	pack       func(worker, part int)
-}
-
-func (p *product) init(pool *Pool, m, k, n, krow, jrow int) {
-	*p = product{pool: pool, m: m, k: k, n: n, krow: krow, jrow: jrow, panels: (n + 3) / 4}
-	p.columns = (p.panels + linearPanels - 1) / linearPanels
-	p.packed = make([][4]float32, p.panels*k)
-	p.pack = func(_, panel int) {
-		packPanel(p.packed[panel*k:(panel+1)*k], min(4, n-4*panel), p.b[4*panel*jrow:], krow, jrow)
-	}
-}
-
-func (p *product) run(y, x, b []float32, part func(worker, part int)) {
-	mustLen("product", y, p.m*p.n)
-	mustLen("left factor", x, p.m*p.k)
-	mustLen("right factor", b, p.k*p.n)
-	p.y, p.x, p.b = y, x, b
-	p.pool.Run(p.panels, p.pack)
-	p.pool.Run((p.m+linearRows-1)/linearRows*p.columns, part)
-	p.y, p.x, p.b = nil, nil, nil
-}
-
-// block computes one part: rows [r0, r1) and columns [c0, c1).
-func (p *product) block(part int) (r0, r1, c0, c1 int) {
-	r0 = part / p.columns * linearRows
-	r1 = min(p.m, r0+linearRows)
-	q0 := part % p.columns * linearPanels
-	q1 := min(p.panels, q0+linearPanels)
-	seg := segments{1, 0, p.k}
-	for q := q0; q < q1; q++ {
-		correlate(p.y[r0*p.n+4*q:], p.n, min(4, p.n-4*q), r1-r0, p.x[r0*p.k:], p.k, seg, p.packed[q*p.k:(q+1)*p.k])
-	}
-	return r0, r1, 4 * q0, min(p.n, 4*q1)
+func (l *LinearBackwardData) Run(dx, w, dy []float32) {
+	l.shape.mustFit(dy, dx, w)
+	l.run(dx, w, dy)
 }
 
 // LinearBackwardWeights computes
@@ -135,60 +85,44 @@ func (p *product) block(part int) (r0, r1, c0, c1 int) {
 //		db[o] = sum over n of dy[n, o]
 //	}
 type LinearBackwardWeights struct {
-	shape         LinearShape
-	pool          *Pool
-	panels        int // of four inputs
-	dw, db, x, dy []float32
-	xs            [][4]float32 // [panel][N]
-	gs            []float32    // [Out][N]
-	pack, part    func(worker, part int)
+	shape LinearShape
+	run   func(dw, db, x, dy []float32)
 }
 
 // NewLinearBackwardWeights makes the kernel for a shape.
 func NewLinearBackwardWeights(p *Pool, s LinearShape) *LinearBackwardWeights {
-	l := &LinearBackwardWeights{shape: s, pool: p, panels: (s.In + 3) / 4}
-	l.xs = make([][4]float32, l.panels*s.N)
-	l.gs = make([]float32, s.Out*s.N)
-	l.pack, l.part = l.packPanel, l.run
-	return l
+	if k := kernelsOf(ActivePath()); k != nil {
+		l := &linearWeights{
+			weights: newGEMM(p, ProductShape{M: s.Out, N: s.In, K: s.N, TransposeA: true}, k),
+			bias:    newGEMM(p, ProductShape{M: 1, N: s.Out, K: s.N}, k),
+			ones:    make([]float32, s.N),
+		}
+		for i := range l.ones {
+			l.ones[i] = 1
+		}
+		return &LinearBackwardWeights{s, l.Run}
+	}
+	return &LinearBackwardWeights{s, newGenericLinearWeights(p, s).Run}
 }
 
 // Run computes dw and, unless it is nil, db. All of them is written.
 func (l *LinearBackwardWeights) Run(dw, db, x, dy []float32) {
-	s := l.shape
-	mustLen("weight gradient", dw, s.Out*s.In)
-	mustLen("linear input", x, s.N*s.In)
-	mustLen("linear output gradient", dy, s.N*s.Out)
+	l.shape.mustFit(dy, x, dw)
 	if db != nil {
-		mustLen("bias gradient", db, s.Out)
+		mustLen("bias gradient", db, l.shape.Out)
 	}
-	l.dw, l.db, l.x, l.dy = dw, db, x, dy
-	l.pool.Run(l.panels, l.pack)
-	l.pool.Run((s.Out+linearRows-1)/linearRows, l.part)
-	l.dw, l.db, l.x, l.dy = nil, nil, nil, nil
+	l.run(dw, db, x, dy)
 }
 
-func (l *LinearBackwardWeights) packPanel(_, panel int) {
-	s := &l.shape
-	packPanel(l.xs[panel*s.N:(panel+1)*s.N], min(4, s.In-4*panel), l.x[4*panel:], s.In, 1)
+// linearWeights is LinearBackwardWeights on micro-kernels: the bias is a constant input of one.
+type linearWeights struct {
+	weights, bias *gemm
+	ones          []float32
 }
 
-func (l *LinearBackwardWeights) run(_, part int) {
-	s := &l.shape
-	lo, hi := part*linearRows, min(s.Out, (part+1)*linearRows)
-	for o := lo; o < hi; o++ {
-		g := l.gs[o*s.N : (o+1)*s.N]
-		var sum float64
-		for n := range g {
-			g[n] = l.dy[n*s.Out+o]
-			sum += float64(g[n])
-		}
-		if l.db != nil {
-			l.db[o] = float32(sum)
-		}
-	}
-	seg := segments{1, 0, s.N}
-	for p := range l.panels {
-		correlate(l.dw[lo*s.In+4*p:], s.In, min(4, s.In-4*p), hi-lo, l.gs[lo*s.N:], s.N, seg, l.xs[p*s.N:(p+1)*s.N])
+func (l *linearWeights) Run(dw, db, x, dy []float32) {
+	l.weights.Run(dw, dy, x, nil)
+	if db != nil {
+		l.bias.Run(db, l.ones, dy, nil)
 	}
 }

@@ -6,21 +6,70 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Pool is a set of goroutines that live until Close and share out the parts of a Run. A nil
 // Pool is valid and runs everything on the caller's goroutine.
+//
+// Waking a parked thread takes longer than many a Run, so a goroutine without work spins for a while before it
+// parks; see SetSpin. Run does not wait for goroutines that have not begun when all parts are done.
 type Pool struct {
 	threads int
 	busy    sync.Mutex // held during a Run and by Close
 	closed  bool
-	wake    []chan struct{}
-	running sync.WaitGroup
+	spin    atomic.Int64 // nanoseconds
+	helpers []*helper
 
-	f     func(worker, part int)
-	parts int64
-	next  atomic.Int64
-	fault atomic.Pointer[Panic] // the first panic of this Run
+	f       func(worker, part int)
+	parts   int64
+	next    atomic.Int64
+	running atomic.Int32          // helpers that are called and have not finished
+	waiter  parking               // the caller of Run
+	idle    func() bool           // whether running is 0
+	fault   atomic.Pointer[Panic] // the first panic of this Run
+}
+
+// helper is a goroutine of the pool.
+type helper struct {
+	called atomic.Bool // and has not begun
+	ended  atomic.Bool
+	parking
+}
+
+// parking is where one goroutine waits for another.
+type parking struct {
+	parked atomic.Bool
+	wake   chan struct{} // room for one
+}
+
+// spinTime is how long goroutines spin unless SetSpin says otherwise.
+const spinTime = 300 * time.Microsecond
+
+// wait returns when ready is true, having spun for a while before parking. Who makes it ready calls
+// unpark afterwards.
+func (k *parking) wait(spin time.Duration, ready func() bool) {
+	for !ready() {
+		for begin := time.Now(); spin > 0 && time.Since(begin) < spin; runtime.Gosched() {
+			for range 32 {
+				pause()
+				if ready() {
+					return
+				}
+			}
+		}
+		k.parked.Store(true)
+		if !ready() || !k.parked.CompareAndSwap(true, false) {
+			<-k.wake
+		}
+	}
+}
+
+// unpark wakes the goroutine if it is parked.
+func (k *parking) unpark() {
+	if k.parked.Load() && k.parked.CompareAndSwap(true, false) {
+		k.wake <- struct{}{}
+	}
 }
 
 // Panic is what Run panics with when a part did: the value of the first panic and the stack of
@@ -48,12 +97,26 @@ func NewPool(threads int) *Pool {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	p := &Pool{threads: threads, wake: make([]chan struct{}, threads-1)}
-	for i := range p.wake {
-		p.wake[i] = make(chan struct{}, 1)
-		go p.work(i+1, p.wake[i])
+	p := &Pool{threads: threads, waiter: parking{wake: make(chan struct{}, 1)}}
+	p.idle = func() bool { return p.running.Load() == 0 }
+	if threads <= runtime.GOMAXPROCS(0) {
+		p.SetSpin(spinTime)
+	}
+	for i := range threads - 1 {
+		h := &helper{parking: parking{wake: make(chan struct{}, 1)}}
+		p.helpers = append(p.helpers, h)
+		go p.work(i+1, h)
 	}
 	return p
+}
+
+// SetSpin says how long goroutines without work keep a processor busy before they park; 0 is not at all, which
+// is right when others need the processors. A new pool spins for 0.3 ms, unless it has more threads than there
+// are processors. It may be called at any time.
+func (p *Pool) SetSpin(d time.Duration) {
+	if p != nil {
+		p.spin.Store(int64(d))
+	}
 }
 
 // Threads is the number of goroutines that take part in a Run, at least 1.
@@ -90,13 +153,19 @@ func (p *Pool) Run(parts int, f func(worker, part int)) {
 	}
 	p.f, p.parts = f, int64(parts)
 	p.next.Store(0)
-	helpers := min(parts, p.threads) - 1
-	p.running.Add(helpers)
-	for _, w := range p.wake[:helpers] {
-		w <- struct{}{}
+	helpers := p.helpers[:min(parts, p.threads)-1]
+	p.running.Store(int32(len(helpers)))
+	for _, h := range helpers {
+		h.called.Store(true)
+		h.unpark()
 	}
 	p.share(0)
-	p.running.Wait()
+	for _, h := range helpers {
+		if h.called.CompareAndSwap(true, false) { // too late to help
+			p.running.Add(-1)
+		}
+	}
+	p.waiter.wait(time.Duration(p.spin.Load()), p.idle)
 	p.f = nil
 	if q := p.fault.Swap(nil); q != nil {
 		panic(q)
@@ -114,15 +183,24 @@ func (p *Pool) Close() {
 		return
 	}
 	p.closed = true
-	for _, w := range p.wake {
-		close(w)
+	for _, h := range p.helpers {
+		h.ended.Store(true)
+		h.unpark()
 	}
 }
 
-func (p *Pool) work(worker int, wake <-chan struct{}) {
-	for range wake {
-		p.share(worker)
-		p.running.Done()
+func (p *Pool) work(worker int, h *helper) {
+	ready := func() bool { return h.called.Load() || h.ended.Load() }
+	for {
+		h.wait(time.Duration(p.spin.Load()), ready)
+		if h.called.CompareAndSwap(true, false) {
+			p.share(worker)
+			if p.running.Add(-1) == 0 {
+				p.waiter.unpark()
+			}
+		} else if h.ended.Load() {
+			return
+		}
 	}
 }
 

@@ -35,6 +35,27 @@ func TestRunDoesEveryPartOnceWithWorkersInRange(t *testing.T) {
 	}
 }
 
+func TestRunsAtAnyDistanceFinishWhetherTheThreadsSpinOrPark(t *testing.T) {
+	for _, spin := range []time.Duration{0, time.Microsecond, spinTime} {
+		p := NewPool(4)
+		p.SetSpin(spin)
+		var n atomic.Int32
+		f := func(_, _ int) { n.Add(1) }
+		for i := range 300 {
+			p.Run(4, f)
+			if i%3 == 0 {
+				time.Sleep(time.Duration(i) * time.Microsecond)
+			}
+		}
+		p.Close()
+		if n.Load() != 1200 {
+			t.Errorf("spinning for %v: %d parts ran, want 1200", spin, n.Load())
+		}
+	}
+	var none *Pool
+	none.SetSpin(0)
+}
+
 func TestANilPoolRunsInOrderOnTheCaller(t *testing.T) {
 	var p *Pool
 	if p.Threads() != 1 {

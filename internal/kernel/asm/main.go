@@ -19,6 +19,8 @@ var outputs = []struct {
 	name     string // becomes name_amd64.s and name_amd64.go
 	generate func(c *build.Context)
 }{
+	{"brgemm", brgemms},
+	{"pause", pauses},
 	{"transpose", transposes},
 	{"passes", passes},
 }

@@ -1,16 +1,11 @@
 package kernel
 
-// ConvBackwardData computes the gradient of a convolution's input:
-//
-//	dx = 0
-//	for n, oy, ox, o, r, c, i {
-//		dx[n, oy*Stride+r-Pad, ox*Stride+c-Pad, i] += dy[n, oy, ox, o] * w[r, c, i, o] // only inside the image
-//	}
+// genericData is ConvBackwardData in plain Go.
 //
 // It gathers rather than scatters. The pixels of dx whose coordinates leave the same remainders modulo
 // the stride form one phase; each phase is a dense correlation of dy with a fixed subset of the taps, in
 // reverse order.
-type ConvBackwardData struct {
+type genericData struct {
 	shape          ConvShape
 	pool           *Pool
 	oh, ow, panels int
@@ -55,10 +50,8 @@ func phases(size, kernel, stride, pad int) (ps []phase, lo, hi int) {
 	return ps, lo, hi
 }
 
-// NewConvBackwardData makes the kernel for a shape. A shape that does not Check is a bug and panics.
-func NewConvBackwardData(p *Pool, s ConvShape) *ConvBackwardData {
-	s.mustCheck()
-	c := &ConvBackwardData{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.In + 3) / 4}
+func newGenericData(p *Pool, s ConvShape) *genericData {
+	c := &genericData{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.In + 3) / 4}
 	var bottom, right int
 	c.rows, c.top, bottom = phases(s.H, s.KernelH, s.Stride, s.Pad)
 	c.cols, c.left, right = phases(s.W, s.KernelW, s.Stride, s.Pad)
@@ -79,18 +72,14 @@ func NewConvBackwardData(p *Pool, s ConvShape) *ConvBackwardData {
 	return c
 }
 
-// Run computes dx from the weights w and the gradient dy of the output. All of dx is written.
-func (c *ConvBackwardData) Run(dx, w, dy []float32) {
-	mustLen("convolution input gradient", dx, c.shape.inputLen())
-	mustLen("convolution weights", w, c.shape.weightsLen())
-	mustLen("convolution output gradient", dy, c.shape.outputLen())
+func (c *genericData) Run(dx, w, dy []float32) {
 	c.dx, c.w, c.dy = dx, w, dy
 	c.pool.Run(c.panels, c.packPart)
 	c.pool.Run(c.shape.N*c.strips, c.part)
 	c.dx, c.w, c.dy = nil, nil, nil
 }
 
-func (c *ConvBackwardData) pack(_, panel int) {
+func (c *genericData) pack(_, panel int) {
 	s := &c.shape
 	lanes := min(4, s.In-4*panel)
 	for i, r := range c.rows {
@@ -109,7 +98,7 @@ func (c *ConvBackwardData) pack(_, panel int) {
 	}
 }
 
-func (c *ConvBackwardData) run(worker, part int) {
+func (c *genericData) run(worker, part int) {
 	s := &c.shape
 	n, t0 := part/c.strips, part%c.strips*c.strip
 	t1 := min(c.th, t0+c.strip)

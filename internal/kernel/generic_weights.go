@@ -1,14 +1,8 @@
 package kernel
 
-// ConvBackwardWeights computes the gradient of a convolution's weights:
-//
-//	dw = 0
-//	for n, oy, ox, o, r, c, i {
-//		dw[r, c, i, o] += x[n, oy*Stride+r-Pad, ox*Stride+c-Pad, i] * dy[n, oy, ox, o] // x is 0 outside
-//	}
-//
-// The images are dealt to a fixed number of partial sums, which are added in order.
-type ConvBackwardWeights struct {
+// genericWeights is ConvBackwardWeights in plain Go. The images are dealt to a fixed number of partial sums,
+// which are added in order.
+type genericWeights struct {
 	shape           ConvShape
 	pool            *Pool
 	oh, ow          int
@@ -30,10 +24,8 @@ const (
 	partialLen  = 1 << 20 // floats that all partial sums may take
 )
 
-// NewConvBackwardWeights makes the kernel for a shape. A shape that does not Check is a bug and panics.
-func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
-	s.mustCheck()
-	c := &ConvBackwardWeights{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.Out + 3) / 4}
+func newGenericWeights(p *Pool, s ConvShape) *genericWeights {
+	c := &genericWeights{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.Out + 3) / 4}
 	c.groups = max(1, min(imageGroups, s.N, partialLen/s.weightsLen()))
 	c.columns = min(c.panels, (imageGroups+c.groups-1)/c.groups)
 	c.phaseW = c.ow + (s.KernelW-1)/s.Stride
@@ -55,11 +47,7 @@ func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	return c
 }
 
-// Run computes dw from the images x and the gradient dy of the output. All of dw is written.
-func (c *ConvBackwardWeights) Run(dw, x, dy []float32) {
-	mustLen("convolution weight gradient", dw, c.shape.weightsLen())
-	mustLen("convolution input", x, c.shape.inputLen())
-	mustLen("convolution output gradient", dy, c.shape.outputLen())
+func (c *genericWeights) Run(dw, x, dy []float32) {
 	c.dw, c.x, c.dy = dw, x, dy
 	if c.groups == 1 {
 		c.partial[0] = dw
@@ -72,7 +60,7 @@ func (c *ConvBackwardWeights) Run(dw, x, dy []float32) {
 	c.dw, c.x, c.dy = nil, nil, nil
 }
 
-func (c *ConvBackwardWeights) run(worker, part int) {
+func (c *genericWeights) run(worker, part int) {
 	s := &c.shape
 	group, column := part/c.columns, part%c.columns
 	n0, n1 := Split(s.N, c.groups, group)
@@ -93,7 +81,7 @@ func (c *ConvBackwardWeights) run(worker, part int) {
 
 // packStrip copies what the output rows [y0, y1) of image n need: the padded input by
 // channel, the gradient by panels [p0, p1).
-func (c *ConvBackwardWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
+func (c *genericWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 	s := &c.shape
 	rows := (y1-y0-1)*s.Stride + s.KernelH
 	padded := c.padded[worker]
@@ -117,7 +105,7 @@ func (c *ConvBackwardWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 	}
 }
 
-func (c *ConvBackwardWeights) multiplyStrip(worker int, dw []float32, rows, p0, p1 int) {
+func (c *genericWeights) multiplyStrip(worker int, dw []float32, rows, p0, p1 int) {
 	s := &c.shape
 	seg := segments{rows, s.Stride * s.Stride * c.phaseW, c.ow}
 	for r := range s.KernelH {
@@ -141,7 +129,7 @@ func addTo(y, x []float32) {
 	}
 }
 
-func (c *ConvBackwardWeights) add(_, part int) {
+func (c *genericWeights) add(_, part int) {
 	lo, hi := Chunk(len(c.dw), part)
 	copy(c.dw[lo:hi], c.partial[0][lo:hi])
 	for _, p := range c.partial[1:] {

@@ -1,0 +1,265 @@
+package kernel
+
+import "unsafe"
+
+// span is a run of neighbouring outputs, in one dimension, that meet the same taps inside the input.
+type span struct {
+	first, n  int // outputs
+	tap, taps int // the first tap inside and how many are; none of them: 0
+	in        int // input where the first output meets the first tap inside
+}
+
+// spans divides n outputs into runs. Output o meets input start+o*step+t with each tap t.
+func spans(n, step, start, taps, size int) []span {
+	var all []span
+	for o := range n {
+		at := start + o*step
+		lo, hi := max(0, -at), min(taps, size-at)
+		s := span{o, 1, lo, hi - lo, at + lo}
+		if hi <= lo {
+			s = span{first: o, n: 1}
+		}
+		if last := len(all) - 1; last >= 0 && all[last].tap == s.tap && all[last].taps == s.taps {
+			all[last].n++
+		} else {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// correlation is one dense set of taps over images, without padding copies: borders are outputs with fewer taps.
+// Output (r, c) is pixel (outRow+r*outStep, outColumn+c*outStep) of the output image.
+type correlation struct {
+	rows, columns              []span
+	step                       int // input pixels between neighbouring outputs
+	tapRows, tapColumns        int
+	outRow, outColumn, outStep int
+	phase                      int // of a backward pass
+	at                         int // where its weights begin in packed
+}
+
+// correlator computes correlations of a batch of images with weights that are packed for each run: the
+// forward pass of a convolution, and the backward pass to its input, where each phase is a correlation.
+//
+// For fixed tap rows the inputs of an output pixel are contiguous, taps times channels floats, so a micro-kernel
+// reads the image itself: k runs over the taps of a row and the channels, inner over the rows of taps. The rows
+// of a tile are output pixels at any one distance: neighbours in a row or in a column, or the same pixel of
+// several images.
+type correlator struct {
+	pool                *Pool
+	kernels             *microKernels
+	n                   int
+	inH, inW, inC       int
+	outH, outW, outC    int
+	list                []correlation
+	tallest             int // outputs a column of the tallest correlation
+	panels              int // of kernels.width output channels
+	packed              []float32
+	pack                func(dst []float32, c *correlation, panel int)
+	groups, strips      int // parts: groups of images, strips of rows,
+	columns             int // groups of panels
+	out, in             []float32
+	workers             []*multiplier
+	packPart, multiPart func(worker, part int)
+}
+
+const (
+	leastParts = 8       // a run has, where the shape allows
+	cacheLen   = 1 << 17 // floats of input and output that a group of images may take
+	mostImages = 16      // of a group
+)
+
+// prepare completes a correlator whose shapes, list, pack and so on are set.
+func (c *correlator) prepare() {
+	width := c.kernels.width
+	c.panels = (c.outC + width - 1) / width
+	size := 0
+	for i := range c.list {
+		q := &c.list[i]
+		q.at = size
+		size += c.panels * q.weightsLen(c)
+		last := q.rows[len(q.rows)-1]
+		c.tallest = max(c.tallest, last.first+last.n)
+	}
+	c.packed = aligned(size)
+	limit := cacheLen
+	if size > cacheLen { // images are to be many rather than the weights be read often
+		limit *= 3
+	}
+	images := max(1, min(mostImages, limit/(c.inH*c.inW*c.inC+c.outH*c.outW*c.outC)))
+	if size <= cacheLen {
+		images = min(images, (c.n+leastParts-1)/leastParts)
+	}
+	c.groups = (c.n + images - 1) / images
+	c.columns = 1
+	if size > cacheLen/2 {
+		c.columns = min(c.panels, (leastParts+c.groups-1)/c.groups)
+	}
+	c.strips = min(c.tallest, max(1, leastParts/(c.groups*c.columns)))
+	c.workers = newMultipliers(c.pool.Threads(), c.kernels)
+	c.packPart, c.multiPart = c.packPanels, c.multiply
+}
+
+// weightsLen is the length of a panel of weights.
+func (q *correlation) weightsLen(c *correlator) int {
+	return q.tapRows * q.tapColumns * c.inC * c.kernels.width
+}
+
+func (c *correlator) run(out, in []float32) {
+	c.out, c.in = out, in
+	c.pool.Run(c.panels, c.packPart)
+	c.pool.Run(c.groups*c.strips*c.columns, c.multiPart)
+	c.out, c.in = nil, nil
+}
+
+func (c *correlator) packPanels(_, panel int) {
+	for i := range c.list {
+		q := &c.list[i]
+		if n := q.weightsLen(c); n > 0 {
+			c.pack(c.packed[q.at+panel*n:][:n], q, panel)
+		}
+	}
+}
+
+func (c *correlator) multiply(worker, part int) {
+	column, strip, group := part%c.columns, part/c.columns%c.strips, part/c.columns/c.strips
+	b := block{correlator: c, m: c.workers[worker]}
+	n0, n1 := Split(c.n, c.groups, group)
+	p0, p1 := Split(c.panels, c.columns, column)
+	s0, s1 := Split(c.tallest, c.strips, strip)
+	for i := range c.list {
+		b.q = &c.list[i]
+		for b.panel = p0; b.panel < p1; b.panel++ {
+			for b.n0 = n0; b.n0 < n1; b.n0++ {
+				b.n1 = b.n0 + 1
+				b.run(s0, s1, false)
+			}
+			b.n0, b.n1 = n0, n1
+			b.run(s0, s1, true)
+		}
+	}
+}
+
+// block is a part of a correlation: outputs with the same taps, in a panel of channels.
+type block struct {
+	*correlator
+	m      *multiplier
+	q      *correlation
+	panel  int
+	n0, n1 int // images
+	r0, r1 int // rows
+	column *span
+	row    *span
+	lanes  int // channels
+}
+
+// run computes rows [s0, s1) of one image, or of all images those outputs whose tiles go across images.
+func (b *block) run(s0, s1 int, across bool) {
+	b.lanes = min(b.kernels.width, b.outC-b.panel*b.kernels.width)
+	for i := range b.q.rows {
+		b.row = &b.q.rows[i]
+		b.r0, b.r1 = max(s0, b.row.first), min(s1, b.row.first+b.row.n)
+		if b.r0 >= b.r1 {
+			continue
+		}
+		for j := range b.q.columns {
+			b.column = &b.q.columns[j]
+			if d := b.direction(); (d == acrossImages) == across {
+				b.compute(d)
+			}
+		}
+	}
+}
+
+// direction is where the next row of a tile lies.
+type direction int
+
+const (
+	alongRow direction = iota
+	alongColumn
+	alongBoth // row after row, as one
+	acrossImages
+)
+
+// direction chooses the cheapest by the cycles of its tiles. It must not depend on n0, which run varies.
+func (b *block) direction() direction {
+	h, w, n := b.r1-b.r0, b.column.n, b.n/b.groups
+	if b.q.step == 1 && b.q.outStep == 1 && w == b.inW && w == b.outW {
+		return alongBoth
+	}
+	best, cost := alongRow, h*b.tileCost(w)
+	if k := w * b.tileCost(h); k < cost {
+		best, cost = alongColumn, k
+	}
+	if k := h * w * b.tileCost(n); k < n*cost {
+		best = acrossImages
+	}
+	return best
+}
+
+// tileCost is an estimate of the time to multiply with so many rows.
+func (b *block) tileCost(rows int) int {
+	k := b.column.taps * b.row.taps * b.inC
+	highest := b.kernels.maxRows(b.lanes)
+	tiles := (rows + highest - 1) / highest
+	// An addition takes four cycles and two are done at a time; a call takes about fifty.
+	cycles := max(rows*(b.lanes+vector-1)/vector, 8*tiles)
+	return cycles*k + 100*tiles
+}
+
+func (b *block) compute(d direction) {
+	q, m, width := b.q, b.m, b.kernels.width
+	if b.row.taps*b.column.taps == 0 {
+		b.clear()
+		return
+	}
+	m.k, m.ak, m.bk, m.flags = b.column.taps*b.inC, 4, 4*width, 0
+	m.setBatches(b.row.taps, b.inW*b.inC, q.tapColumns*b.inC*width, 1, 0, 0)
+	weights := address(b.packed, q.at+b.panel*q.weightsLen(b.correlator)+(b.row.tap*q.tapColumns+b.column.tap)*b.inC*width)
+	rowIn, rowOut := q.step*b.inW*b.inC, q.outStep*b.outW*b.outC
+	pixelIn, pixelOut := q.step*b.inC, q.outStep*b.outC
+	in := address(b.in, ((b.n0*b.inH+b.row.in+(b.r0-b.row.first)*q.step)*b.inW+b.column.in)*b.inC)
+	out := address(b.out, b.pixel(b.n0, b.r0, b.column.first))
+	h, w := b.r1-b.r0, b.column.n
+	switch d {
+	case alongBoth:
+		m.ai, m.ci = 4*pixelIn, 4*pixelOut
+		m.multiply(in, weights, out, h*w, b.lanes)
+	case alongRow:
+		m.ai, m.ci = 4*pixelIn, 4*pixelOut
+		for r := range h {
+			m.multiply(unsafe.Add(in, 4*r*rowIn), weights, unsafe.Add(out, 4*r*rowOut), w, b.lanes)
+		}
+	case alongColumn:
+		m.ai, m.ci = 4*rowIn, 4*rowOut
+		for c := range w {
+			m.multiply(unsafe.Add(in, 4*c*pixelIn), weights, unsafe.Add(out, 4*c*pixelOut), h, b.lanes)
+		}
+	case acrossImages:
+		m.ai, m.ci = 4*b.inH*b.inW*b.inC, 4*b.outH*b.outW*b.outC
+		for r := range h {
+			for c := range w {
+				m.multiply(unsafe.Add(in, 4*(r*rowIn+c*pixelIn)), weights, unsafe.Add(out, 4*(r*rowOut+c*pixelOut)), b.n1-b.n0, b.lanes)
+			}
+		}
+	}
+}
+
+// pixel is where the panel's channels of an output begin.
+func (b *block) pixel(n, r, c int) int {
+	y, x := b.q.outRow+r*b.q.outStep, b.q.outColumn+c*b.q.outStep
+	return ((n*b.outH+y)*b.outW+x)*b.outC + b.panel*b.kernels.width
+}
+
+// clear sets outputs that meet no input.
+func (b *block) clear() {
+	for n := b.n0; n < b.n1; n++ {
+		for r := b.r0; r < b.r1; r++ {
+			for c := range b.column.n {
+				at := b.pixel(n, r, b.column.first+c)
+				clear(b.out[at : at+b.lanes])
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package kernel
+
+// forward is ConvForward on micro-kernels.
+type forward struct {
+	correlator
+	shape ConvShape
+	w     []float32
+}
+
+func newForward(p *Pool, s ConvShape, k *microKernels) *forward {
+	f := &forward{shape: s}
+	f.correlator = correlator{
+		pool: p, kernels: k, n: s.N,
+		inH: s.H, inW: s.W, inC: s.In,
+		outH: s.OutH(), outW: s.OutW(), outC: s.Out,
+		list: []correlation{{
+			rows:    spans(s.OutH(), s.Stride, -s.Pad, s.KernelH, s.H),
+			columns: spans(s.OutW(), s.Stride, -s.Pad, s.KernelW, s.W),
+			step:    s.Stride, tapRows: s.KernelH, tapColumns: s.KernelW, outStep: 1,
+		}},
+		pack: f.packPanel,
+	}
+	f.prepare()
+	return f
+}
+
+func (f *forward) Run(y, x, w []float32) {
+	f.w = w
+	f.run(y, x)
+	f.w = nil
+}
+
+func (f *forward) packPanel(dst []float32, _ *correlation, panel int) {
+	width := f.kernels.width
+	packRows(dst, f.w[panel*width:], f.shape.Out, width, min(width, f.shape.Out-panel*width))
+}
+
+// packRows copies the first columns floats of rows that are stride apart to rows of width, with zeros behind them.
+func packRows(dst, src []float32, stride, width, columns int) {
+	rows := len(dst) / width
+	if columns == 32 && width == 32 {
+		for r := range rows {
+			*(*[32]float32)(dst[32*r:]) = [32]float32(src[r*stride:])
+		}
+		return
+	}
+	for r := range rows {
+		d := dst[r*width : (r+1)*width]
+		copy(d[:columns], src[r*stride:])
+		clear(d[columns:])
+	}
+}
+
+// backwardData is ConvBackwardData on micro-kernels. It gathers: the pixels of dx whose coordinates leave the
+// same remainders modulo the stride form a phase, a correlation of dy with some of the taps in reverse order.
+type backwardData struct {
+	correlator
+	shape ConvShape
+	first [][2]int // the first tap of each phase, by row and by column
+	w     []float32
+}
+
+func newBackwardData(p *Pool, s ConvShape, k *microKernels) *backwardData {
+	d := &backwardData{shape: s}
+	d.correlator = correlator{
+		pool: p, kernels: k, n: s.N,
+		inH: s.OutH(), inW: s.OutW(), inC: s.Out,
+		outH: s.H, outW: s.W, outC: s.In,
+		pack: d.packPanel,
+	}
+	rows, _, _ := phases(s.H, s.KernelH, s.Stride, s.Pad)
+	columns, _, _ := phases(s.W, s.KernelW, s.Stride, s.Pad)
+	for i, r := range rows {
+		for j, c := range columns {
+			d.list = append(d.list, correlation{
+				rows:    spans(r.n, 1, r.start, r.taps, s.OutH()),
+				columns: spans(c.n, 1, c.start, c.taps, s.OutW()),
+				step:    1, tapRows: r.taps, tapColumns: c.taps,
+				outRow: i, outColumn: j, outStep: s.Stride, phase: len(d.first),
+			})
+			d.first = append(d.first, [2]int{r.first, c.first})
+		}
+	}
+	d.prepare()
+	return d
+}
+
+func (d *backwardData) Run(dx, w, dy []float32) {
+	d.w = w
+	d.run(dx, dy)
+	d.w = nil
+}
+
+func (d *backwardData) packPanel(dst []float32, q *correlation, panel int) {
+	s, width, first := &d.shape, d.kernels.width, d.first[q.phase]
+	lanes := min(width, s.In-panel*width)
+	if lanes < width {
+		clear(dst)
+	}
+	for a := range q.tapRows {
+		for b := range q.tapColumns {
+			y, x := first[0]+(q.tapRows-1-a)*s.Stride, first[1]+(q.tapColumns-1-b)*s.Stride
+			w := d.w[((y*s.KernelW+x)*s.In+panel*width)*s.Out:]
+			transpose(dst, width, w, s.Out, lanes, s.Out)
+			dst = dst[s.Out*width:]
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package kernel
+
+import "unsafe"
+
+// gemm is Product on micro-kernels. The right factor is packed to panels of columns, unless it is used too
+// little for that; a part computes some rows of some panels. Sums over k go in blocks that leave room for
+// both factors in the caches.
+type gemm struct {
+	shape       ProductShape
+	pool        *Pool
+	kernels     *microKernels
+	panels      int
+	rowParts    int  // parts of a matrix, one above the other
+	columnParts int  // and side by side
+	direct      bool // b is read where it lies
+	copyA       bool // blocks of a are copied
+	packed      []float32
+	bias        []float32 // whole vectors
+	biased      bool
+	y, a, b     []float32
+	workers     []*multiplier
+	blocks      [][]float32 // of a, one a worker
+	pack, part  func(worker, part int)
+}
+
+const (
+	blockK    = 256 // of a sum over k
+	blockRows = 140 // of a part
+	serial    = 2e6 // floating-point operations below which threads do not pay
+)
+
+func newGEMM(p *Pool, s ProductShape, k *microKernels) *gemm {
+	s.Batch = max(1, s.Batch)
+	if 2*s.Batch*s.M*s.N*s.K < serial {
+		p = nil
+	}
+	g := &gemm{shape: s, pool: p, kernels: k, panels: (s.N + k.width - 1) / k.width}
+	g.rowParts = (s.M + blockRows - 1) / blockRows
+	g.columnParts = min(g.panels, (leastParts+s.Batch*g.rowParts-1)/(s.Batch*g.rowParts))
+	g.direct = !s.TransposeB && s.N%vector == 0 && (s.N == k.width || s.M <= 4*k.maxRows(k.width))
+	if !g.direct {
+		g.packed = aligned(s.Batch * g.panels * s.K * k.width)
+	}
+	// Rows at multiples of a page share the lines of the cache; columns of a large matrix do not stay in it.
+	g.copyA = s.N > k.width && (!s.TransposeA && s.K%1024 == 0 || s.TransposeA && s.M > 64)
+	g.workers = newMultipliers(p.Threads(), k)
+	if g.copyA {
+		for range p.Threads() {
+			g.blocks = append(g.blocks, aligned((blockRows+16)*(blockK+16)))
+		}
+	}
+	g.bias = make([]float32, g.panels*k.width)
+	g.pack, g.part = g.packPanel, g.multiply
+	return g
+}
+
+func (g *gemm) Run(y, a, b, bias []float32) {
+	g.y, g.a, g.b = y, a, b
+	g.biased = bias != nil
+	copy(g.bias, bias)
+	if !g.direct {
+		g.pool.Run(g.shape.Batch*g.panels, g.pack)
+	}
+	g.pool.Run(g.shape.Batch*g.rowParts*g.columnParts, g.part)
+	g.y, g.a, g.b = nil, nil, nil
+}
+
+func (g *gemm) packPanel(_, part int) {
+	s, width := &g.shape, g.kernels.width
+	matrix, column := part/g.panels, part%g.panels*width
+	dst, lanes := g.packed[part*s.K*width:(part+1)*s.K*width], min(width, s.N-column)
+	if !s.TransposeB {
+		packRows(dst, g.b[matrix*s.K*s.N+column:], s.N, width, lanes)
+		return
+	}
+	if lanes < width {
+		clear(dst)
+	}
+	transpose(dst, width, g.b[(matrix*s.N+column)*s.K:], s.K, lanes, s.K)
+}
+
+func (g *gemm) multiply(worker, part int) {
+	s, m, width := &g.shape, g.workers[worker], g.kernels.width
+	column, row, matrix := part%g.columnParts, part/g.columnParts%g.rowParts, part/g.columnParts/g.rowParts
+	m0, m1 := Split(s.M, g.rowParts, row)
+	p0, p1 := Split(g.panels, g.columnParts, column)
+	m.ci = 4 * s.N
+	for k0 := 0; k0 < s.K; k0 += blockK {
+		m.k = min(blockK, s.K-k0)
+		m.flags = 0
+		if k0 > 0 || s.Accumulate {
+			m.flags |= accumulate
+		}
+		if k0+m.k == s.K && g.biased {
+			m.flags |= addBias
+		}
+		if k0+m.k == s.K && s.ReLU {
+			m.flags |= clampNegative
+		}
+		a := g.block(worker, matrix, m0, m1, k0)
+		for p := p0; p < p1; p++ {
+			var b unsafe.Pointer
+			if g.direct {
+				m.bk, b = 4*s.N, address(g.b, (matrix*s.K+k0)*s.N+p*width)
+			} else {
+				m.bk, b = 4*width, address(g.packed, ((matrix*g.panels+p)*s.K+k0)*width)
+			}
+			m.setBatches(1, 0, 0, 1, 0, 0)
+			m.bias = address(g.bias, p*width)
+			m.multiply(a, b, address(g.y, (matrix*s.M+m0)*s.N+p*width), m1-m0, min(width, s.N-p*width))
+		}
+	}
+}
+
+// block is where rows [m0, m1) of a begin, at column k0; it sets their strides.
+func (g *gemm) block(worker, matrix, m0, m1, k0 int) unsafe.Pointer {
+	s, m := &g.shape, g.workers[worker]
+	if s.TransposeA {
+		at := (matrix*s.K+k0)*s.M + m0
+		if !g.copyA {
+			m.ai, m.ak = 4, 4*s.M
+			return address(g.a, at)
+		}
+		rows := m1 - m0
+		stride := (rows + 15) &^ 15
+		for k := range m.k {
+			copy(g.blocks[worker][k*stride:][:rows], g.a[at+k*s.M:])
+		}
+		m.ai, m.ak = 4, 4*stride
+		return address(g.blocks[worker], 0)
+	}
+	at := (matrix*s.M+m0)*s.K + k0
+	if !g.copyA {
+		m.ai, m.ak = 4*s.K, 4
+		return address(g.a, at)
+	}
+	stride := m.k + 16
+	for r := range m1 - m0 {
+		copy(g.blocks[worker][r*stride:][:m.k], g.a[at+r*s.K:])
+	}
+	m.ai, m.ak = 4*stride, 4
+	return address(g.blocks[worker], 0)
+}
