@@ -78,7 +78,7 @@ func AddBias(y, x, b []float32) {
 			if rows < step {
 				step = rows
 			}
-			rowsPass(pass{y: floats(y), a: floats(x), p: [4]unsafe.Pointer{floats(b)}}, path, kBias, n, times, step)
+			rowsPass(pass{y: floats(y), a: floats(x), p: [5]unsafe.Pointer{floats(b)}}, path, kBias, n, times, step)
 			x, y = x[step*n:], y[step*n:]
 		}
 		return

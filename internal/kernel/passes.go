@@ -8,7 +8,7 @@ type pass struct {
 	n          int            // elements, or rows
 	stride     int            // bytes from a row to the next
 	lanes      int            // of the vector of a masked kernel
-	p          [4]unsafe.Pointer
+	p          [5]unsafe.Pointer
 	sums       unsafe.Pointer
 	k          [9]float32
 }
@@ -117,7 +117,7 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 			return
 		}
 		p = p.forward(4 * n)
-		for i := range 3 {
+		for _, i := range [...]int{0, 1, 2, 4} {
 			p.p[i] = ahead(p.p[i], 4*n)
 		}
 		p.p[3], p.sums = ahead(p.p[3], sum*n), ahead(p.sums, sum*n)

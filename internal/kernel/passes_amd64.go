@@ -154,22 +154,22 @@ func passNormSumsAVX512(p *byte)
 //go:noescape
 func passNormSumsMaskedAVX512(p *byte)
 
-// passNormReLUSumsAVX512 is passNormSums with b only where c is not 0.
+// passNormReLUSumsAVX512 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsAVX512(p *byte)
 
-// passNormReLUSumsMaskedAVX512 is passNormSums with b only where c is not 0.
+// passNormReLUSumsMaskedAVX512 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsMaskedAVX512(p *byte)
 
-// passNormAddReLUSumsAVX512 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsAVX512 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsAVX512(p *byte)
 
-// passNormAddReLUSumsMaskedAVX512 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsMaskedAVX512 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsMaskedAVX512(p *byte)
@@ -184,12 +184,12 @@ func passNormBackwardAVX512(p *byte)
 //go:noescape
 func passNormBackwardMaskedAVX512(p *byte)
 
-// passNormReLUBackwardAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardAVX512(p *byte)
 
-// passNormReLUBackwardMaskedAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardMaskedAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardMaskedAVX512(p *byte)
@@ -349,22 +349,22 @@ func passNormSumsAVX2(p *byte)
 //go:noescape
 func passNormSumsMaskedAVX2(p *byte)
 
-// passNormReLUSumsAVX2 is passNormSums with b only where c is not 0.
+// passNormReLUSumsAVX2 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsAVX2(p *byte)
 
-// passNormReLUSumsMaskedAVX2 is passNormSums with b only where c is not 0.
+// passNormReLUSumsMaskedAVX2 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsMaskedAVX2(p *byte)
 
-// passNormAddReLUSumsAVX2 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsAVX2 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsAVX2(p *byte)
 
-// passNormAddReLUSumsMaskedAVX2 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsMaskedAVX2 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsMaskedAVX2(p *byte)
@@ -379,12 +379,12 @@ func passNormBackwardAVX2(p *byte)
 //go:noescape
 func passNormBackwardMaskedAVX2(p *byte)
 
-// passNormReLUBackwardAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardAVX2(p *byte)
 
-// passNormReLUBackwardMaskedAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardMaskedAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardMaskedAVX2(p *byte)

@@ -15,12 +15,12 @@ const (
 	passA      = 8
 	passB      = 16
 	passC      = 24
-	passN      = 32 // elements, or rows
-	passStride = 40 // bytes from a row to the next
-	passLanes  = 48 // of the last, incomplete vector of a row
-	passP      = 56 // four arrays of a float32 a lane
-	passSums   = 88 // what a reduction adds to
-	passK      = 96 // scalars
+	passN      = 32  // elements, or rows
+	passStride = 40  // bytes from a row to the next
+	passLanes  = 48  // of the last, incomplete vector of a row
+	passP      = 56  // five arrays of a float32 a lane
+	passSums   = 96  // what a reduction adds to
+	passK      = 104 // scalars
 )
 
 // Comparison predicates.
@@ -807,23 +807,29 @@ func (v vectors) batchNorm() {
 		relu, skip bool
 	}{
 		{"passNormSums", "the sums of b and b·(a - p0) added to sums and p3", false, false},
-		{"passNormReLUSums", "passNormSums with b only where c is not 0", true, false},
-		{"passNormAddReLUSums", "passNormReLUSums that writes this b to y", true, true},
+		{"passNormReLUSums", "passNormSums with b only where (a - p0)·p1 + p2 is above 0", true, false},
+		{"passNormAddReLUSums", "passNormSums with b only where c is not 0, writing this b to y", false, true},
 	} {
 		streams := []int{passA, passB}
-		if c.relu {
-			streams = append(streams, passC)
-		}
 		if c.skip {
-			streams = append(streams, passY)
+			streams = append(streams, passC, passY)
 		}
 		v.columns(c.name, c.doc, true, streams, func(r rows, n int) (func(rows), func()) {
-			var mean []reg.VecVirtual
-			array := v.GP64()
-			if v.avx512 {
-				mean = r.lanes(0, n)
-			} else {
-				v.MOVQ(operand.Mem{Base: r.p, Disp: passP}, array)
+			var arrays []reg.GPVirtual // too many numbers for the registers
+			for i := range 3 {
+				if i == 0 || c.relu {
+					arrays = append(arrays, v.GP64())
+					v.MOVQ(operand.Mem{Base: r.p, Disp: passP + 8*i}, arrays[i])
+				}
+			}
+			number := func(array, i int) operand.Op {
+				m := operand.Mem{Base: arrays[array], Disp: i * r.unit}
+				if r.mask == nil {
+					return m
+				}
+				x := r.reg()
+				r.load(m, x, r.mask)
+				return x
 			}
 			sum, product, finish := r.sums(n)
 			zero := r.reg()
@@ -835,20 +841,15 @@ func (v vectors) batchNorm() {
 			return func(r rows) {
 				for i := range n {
 					x, d := r.in(passA, i), r.in(passB, i)
-					switch {
-					case v.avx512:
-						v.VSUBPS(mean[i], x, x)
-					case r.mask != nil:
-						m := r.reg()
-						r.load(operand.Mem{Base: array}, m, r.mask)
-						v.VSUBPS(m, x, x)
-					default:
-						v.VSUBPS(operand.Mem{Base: array, Disp: i * r.unit}, x, x)
-					}
+					v.VSUBPS(number(0, i), x, x)
 					if c.relu {
-						v.keep(d, notEqual, zero, r.in(passC, i))
+						y := r.reg()
+						v.VMOVUPS(number(1, i), y)
+						v.VFMADD213PS(number(2, i), x, y)
+						v.keep(d, notLessOrEqual, zero, y)
 					}
 					if c.skip {
+						v.keep(d, notEqual, zero, r.in(passC, i))
 						r.out(passY, i, d)
 					}
 					x64, d64 := v.vec(), v.vec()
@@ -863,18 +864,25 @@ func (v vectors) batchNorm() {
 	for _, relu := range []bool{false, true} {
 		name, doc, streams := "passNormBackward", "y = b·p1 + (a - p0)·p2 + p3", []int{passY, passA, passB}
 		if relu {
-			name, doc, streams = "passNormReLUBackward", doc+" with b only where c is not 0", append(streams, passC)
+			name, doc = "passNormReLUBackward", doc+" with b only where (a - p0)·p1 + p4 is above 0"
 		}
 		v.columns(name, doc, false, streams, func(r rows, n int) (func(rows), func()) {
 			mean, scale, mul, add := r.lanes(0, n), r.lanes(1, n), r.lanes(2, n), r.lanes(3, n)
+			var shift []reg.VecVirtual
+			if relu {
+				shift = r.lanes(4, n)
+			}
 			zero := v.zero()
 			return func(r rows) {
 				for i := range n {
 					x, d := r.in(passA, i), r.in(passB, i)
-					if relu {
-						v.keep(d, notEqual, zero, r.in(passC, i))
-					}
 					v.VSUBPS(mean[i], x, x)
+					if relu {
+						y := v.vec()
+						v.VMOVAPS(shift[i], y)
+						v.VFMADD231PS(scale[i], x, y)
+						v.keep(d, notLessOrEqual, zero, y)
+					}
 					v.VFMADD213PS(add[i], mul[i], x)
 					v.VFMADD231PS(scale[i], d, x)
 					r.out(passY, i, x)
