@@ -102,7 +102,16 @@ func tiled(dst, x []float32) []float32 {
 // ColumnSums computes dst[c] = Σ over r of x[r, c] in float64, for rows of len(dst) floats.
 func ColumnSums(dst []float64, x []float32) {
 	clear(dst)
-	for n := len(dst); len(x) >= n; x = x[n:] {
+	n := len(dst)
+	if path := ActivePath(); path != Generic {
+		for rows := len(x) / n; rows > 0; {
+			step := min(rows, max(1, chunk/n))
+			pass{a: floats(x), sums: unsafe.Pointer(unsafe.SliceData(dst))}.columns(path, kColumnSums, n, step)
+			x, rows = x[step*n:], rows-step
+		}
+		return
+	}
+	for ; len(x) >= n; x = x[n:] {
 		for c, v := range x[:n] {
 			dst[c] += float64(v)
 		}

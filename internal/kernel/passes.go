@@ -2,7 +2,8 @@ package kernel
 
 import "unsafe"
 
-// pass is the argument of the one-pass kernels; asm/passes.go says what each of them reads. Its layout is known there.
+// pass is the argument of the one-pass kernels; the declarations in passes_amd64.go say what
+// each of them reads. Its layout is known to asm/passes.go.
 type pass struct {
 	y, a, b, c unsafe.Pointer // streams
 	n          int            // elements, or rows
@@ -39,6 +40,8 @@ const (
 	kBiasMasked
 	kStatistics
 	kStatisticsMasked
+	kColumnSums
+	kColumnSumsMasked
 	kNorm
 	kNormMasked
 	kNormReLU
@@ -99,7 +102,7 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 	}
 	sum := 4 // bytes of an element of p[3]
 	switch k {
-	case kStatistics, kNormSums, kNormReLUSums, kNormAddReLUSums: // float64
+	case kStatistics, kColumnSums, kNormSums, kNormReLUSums, kNormAddReLUSums: // float64
 		masked /= 2
 		sum = 8
 	}

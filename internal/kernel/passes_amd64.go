@@ -114,6 +114,16 @@ func passStatisticsAVX512(p *byte)
 //go:noescape
 func passStatisticsMaskedAVX512(p *byte)
 
+// passColumnSumsAVX512 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsAVX512(p *byte)
+
+// passColumnSumsMaskedAVX512 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsMaskedAVX512(p *byte)
+
 // passNormAVX512 is y = (a - p0)·p1 + p2.
 //
 //go:noescape
@@ -308,6 +318,16 @@ func passStatisticsAVX2(p *byte)
 //
 //go:noescape
 func passStatisticsMaskedAVX2(p *byte)
+
+// passColumnSumsAVX2 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsAVX2(p *byte)
+
+// passColumnSumsMaskedAVX2 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsMaskedAVX2(p *byte)
 
 // passNormAVX2 is y = (a - p0)·p1 + p2.
 //

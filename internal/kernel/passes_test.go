@@ -279,6 +279,24 @@ func TestBiasAgreesWithTheReferenceForAnyShape(t *testing.T) {
 	})
 }
 
+func TestColumnSumsAgreeWithTheReferenceForAnyShape(t *testing.T) {
+	everyPath(t, func(t *testing.T) {
+		for _, s := range [][2]int{{1, 1}, {7, 3}, {40, 16}, {5, 64}, {33, 65}, {9, 150}, {5000, 7}, {2, chunk + 5}} {
+			x, got, want := random(s[0]*s[1], 1), make([]float64, s[1]), make([]float64, s[1])
+			for i, v := range x {
+				want[i%s[1]] += float64(v)
+			}
+			got[0] = 3 // what is there does not count
+			ColumnSums(got, x)
+			for i, w := range want {
+				if math.Abs(got[i]-w) > 1e-10*float64(s[0]) {
+					t.Fatalf("sum %d of %v is %v, want %v", i, s, got[i], w)
+				}
+			}
+		}
+	})
+}
+
 func TestPixelsHaveTheSameBitsOnEveryPath(t *testing.T) {
 	for _, ch := range []int{1, 2, 3, 4, 5} {
 		for _, n := range []int{0, 1, 15, 16, 17, 47, 48, 100, chunk} {
