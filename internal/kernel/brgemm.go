@@ -64,6 +64,28 @@ type multiplier struct {
 	brgemm
 	kernels *microKernels
 	edge    []float32 // a tile with columns to spare
+	ahead   [2]ahead
+}
+
+// ahead is memory to be used soon, which multiply begins to load, so much with each tile.
+type ahead struct {
+	at         uintptr
+	left, step int // bytes
+}
+
+// prefetch has memory loaded during the next product of rows by columns.
+func (m *multiplier) prefetch(at uintptr, bytes, rows, columns int) {
+	highest := m.kernels.maxRows(columns)
+	tiles := (rows + highest - 1) / highest
+	m.ahead[0] = ahead{at, bytes, (bytes/tiles + 63) &^ 63}
+}
+
+func (a *ahead) advance() {
+	if n := min(a.left, a.step); n > 0 {
+		prefetch(a.at, n)
+		a.at += uintptr(n)
+		a.left -= n
+	}
 }
 
 func newMultipliers(n int, k *microKernels) []*multiplier {
@@ -94,6 +116,8 @@ func (m *multiplier) multiply(a, b, c unsafe.Pointer, rows, columns int) {
 	for i := range parts {
 		lo, hi := Split(rows, parts, i)
 		m.a, m.c = unsafe.Add(a, lo*m.ai), unsafe.Add(c, lo*m.ci)
+		m.ahead[0].advance()
+		m.ahead[1].advance()
 		tiles[hi-lo]((*byte)(unsafe.Pointer(&m.brgemm)))
 		m.outer = outer
 	}

@@ -116,23 +116,27 @@ func checkConv(t failer, s ConvShape, p *Pool) {
 func TestConvolutionsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 	p := NewPool(3)
 	defer p.Close()
-	everyPath(t, func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
-			s := ConvShape{
-				N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
-				KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
-				Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
-			}
-			if rapid.Bool().Draw(t, "wide") {
-				s.In, s.Out = draw("wide in", 1, 40), draw("wide out", 1, 70)
-			}
-			if s.Check() != nil {
-				t.Skip("the kernel does not fit")
-			}
-			checkConv(t, s, p)
-		})
-	})
+	everyPath(t, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { drawConv(t, p) }) })
+}
+
+// drawConv checks a random convolution.
+func drawConv(t *rapid.T, p *Pool) {
+	draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+	s := ConvShape{
+		N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
+		KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
+		Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
+	}
+	switch draw("kind", 0, 3) {
+	case 0:
+		s.N = draw("many", 4, 20)
+	case 1:
+		s.In, s.Out = draw("wide in", 10, 40), draw("wide out", 10, 70)
+	}
+	if s.Check() != nil {
+		t.Skip("the kernel does not fit")
+	}
+	checkConv(t, s, p)
 }
 
 // wideShapes need several strips an image, few images, many images, and several groups of panels.
@@ -226,4 +230,50 @@ func TestAShapeThatCannotBeIsRefused(t *testing.T) {
 		}
 	}()
 	NewConvForward(nil, ok).Run(make([]float32, 3), make([]float32, 16), make([]float32, 9))
+}
+
+// checkKinds demands finite numbers, infinities and NaN just where they are wanted.
+func checkKinds(t *testing.T, what string, got []float32, want []float64) {
+	t.Helper()
+	for i, w := range want {
+		g := float64(got[i])
+		if math.IsNaN(w) != math.IsNaN(g) || math.IsInf(w, 1) != math.IsInf(g, 1) || math.IsInf(w, -1) != math.IsInf(g, -1) {
+			t.Fatalf("%s: value %d is %v, want %v", what, i, g, w)
+		}
+	}
+}
+
+func TestOnlyPixelsInsideTheImageMeetWhatIsNotFinite(t *testing.T) {
+	for _, s := range []ConvShape{
+		{N: 2, H: 5, W: 6, In: 3, KernelH: 3, KernelW: 3, Out: 5, Stride: 1, Pad: 1},
+		{N: 9, H: 4, W: 4, In: 17, KernelH: 3, KernelW: 3, Out: 35, Stride: 1, Pad: 1},
+		{N: 1, H: 9, W: 9, In: 2, KernelH: 5, KernelW: 5, Out: 17, Stride: 2, Pad: 2},
+	} {
+		x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+		x[0], w[0], dy[0] = float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.Inf(1))
+		x[len(x)-1], w[len(w)-1], dy[len(dy)-1] = float32(math.NaN()), float32(math.NaN()), float32(math.NaN())
+		wantY, wantX, wantW := newSums(len(dy)), newSums(len(x)), newSums(len(w))
+		s.reference(func(i, j, k int) {
+			wantY.add(k, x[i], w[j])
+			wantX.add(i, w[j], dy[k])
+			wantW.add(j, x[i], dy[k])
+		})
+		for _, p := range Paths() {
+			if p == Generic { // it multiplies the padding
+				continue
+			}
+			usePath(t, p)
+			y, dx, dw := garbage(len(dy)), garbage(len(x)), garbage(len(w))
+			NewConvForward(nil, s).Run(y, x, w)
+			checkKinds(t, "output", y, wantY.value)
+			NewConvBackwardData(nil, s).Run(dx, w, dy)
+			checkKinds(t, "input gradient", dx, wantX.value)
+			NewConvBackwardWeights(nil, s).Run(dw, x, dy)
+			checkKinds(t, "weight gradient", dw, wantW.value)
+		}
+	}
+}
+
+func FuzzConvolutionsAgreeWithTheReference(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { drawConv(t, nil) }))
 }

@@ -225,10 +225,12 @@ func (b *block) compute(d direction) {
 	switch d {
 	case alongBoth:
 		m.ai, m.ci = 4*pixelIn, 4*pixelOut
+		m.prefetch(uintptr(in)+uintptr(4*h*rowIn), 4*h*rowIn, h*w, b.lanes)
 		m.multiply(in, weights, out, h*w, b.lanes)
 	case alongRow:
 		m.ai, m.ci = 4*pixelIn, 4*pixelOut
 		for r := range h {
+			m.prefetch(uintptr(in)+uintptr(4*((r+1)*rowIn+(b.row.taps-1)*b.inW*b.inC)), 4*rowIn, w, b.lanes)
 			m.multiply(unsafe.Add(in, 4*r*rowIn), weights, unsafe.Add(out, 4*r*rowOut), w, b.lanes)
 		}
 	case alongColumn:

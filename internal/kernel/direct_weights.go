@@ -7,8 +7,8 @@ import "unsafe"
 // gradient is a sum over pixels of outer products. The micro-kernels sum over the pixels of a row, the rows of
 // a block and the images of a block; a column of border pixels, which meets fewer taps, is one more such sum.
 //
-// A part is a group of images, a group of panels of output channels and a group of tap rows. Groups of images have
-// a partial sum each; their number depends on the shape alone.
+// A part is a group of images, a group of panels of output channels and a group of tap rows, or of input channels
+// where there is a single tap. Groups of images have a partial sum each; their number depends on the shape alone.
 type backwardWeights struct {
 	shape                     ConvShape
 	pool                      *Pool
@@ -17,6 +17,7 @@ type backwardWeights struct {
 	spans                     []span // of output columns
 	panels                    int
 	groups, columns, tapParts int
+	inParts                   int
 	images, rows              int // of a block
 	dw, x, dy                 []float32
 	partial                   [][]float32 // one a group; of a single group it is dw itself
@@ -28,7 +29,9 @@ type backwardWeights struct {
 const (
 	mostPartials = 8       // groups of images with a sum of their own
 	partialsLen  = 1 << 18 // floats that all partial sums may take
-	blockLen     = 1 << 14 // floats of x and of a panel of dy in a block
+	blockLen     = 1 << 13 // floats of x and of a panel of dy in a block, best; two of them fit into the nearest cache
+	blockPixels  = 128     // of a block, at least, so that a tile of sums is not loaded and stored too often
+	largestBlock = 1 << 16 // floats of a block, at most
 	sumLen       = 1 << 12 // floats of a part of adding up partial sums
 )
 
@@ -39,13 +42,17 @@ func newBackwardWeights(p *Pool, s ConvShape, k *microKernels) *backwardWeights 
 	for c.groups = mostPartials; c.groups > 1 && (c.groups > s.N || c.groups*s.weightsLen() > partialsLen); {
 		c.groups /= 2
 	}
-	c.columns = min(c.panels, leastParts/c.groups)
+	c.columns, c.inParts = min(c.panels, leastParts/c.groups), 1
+	if s.KernelH == 1 && s.KernelW == 1 && s.In > s.Out { // read rather dy often than x
+		c.columns, c.inParts = 1, min(s.In, leastParts/c.groups)
+	}
 	c.tapParts = min(s.KernelH, (leastParts+c.groups*c.columns-1)/(c.groups*c.columns))
 	rowLen := s.Stride*s.W*s.In + c.ow*min(s.Out, k.width)
-	c.rows = max(1, min(c.oh, blockLen/rowLen))
+	rows := min(max(blockLen/rowLen, (blockPixels+c.ow-1)/c.ow), largestBlock/rowLen)
+	c.rows = max(1, min(c.oh, rows))
 	c.images = 1
 	if c.rows == c.oh {
-		c.images = max(1, min(s.N/c.groups, blockLen/(c.oh*rowLen)))
+		c.images = max(1, min(s.N/c.groups, rows/c.oh))
 	}
 	c.partial = make([][]float32, 1)
 	if c.groups > 1 {
@@ -64,7 +71,7 @@ func (c *backwardWeights) Run(dw, x, dy []float32) {
 	if c.groups == 1 {
 		c.partial[0] = dw
 	}
-	c.pool.Run(c.groups*c.columns*c.tapParts, c.part)
+	c.pool.Run(c.groups*c.columns*c.tapParts*c.inParts, c.part)
 	if c.groups == 1 {
 		c.partial[0] = nil
 	} else {
@@ -84,19 +91,23 @@ func (c *backwardWeights) add(_, part int) {
 
 func (c *backwardWeights) multiply(worker, part int) {
 	s := &c.shape
+	in, part := part%c.inParts, part/c.inParts
 	taps, column, group := part%c.tapParts, part/c.tapParts%c.columns, part/c.tapParts/c.columns
 	b := outerProducts{backwardWeights: c, m: c.workers[worker], dw: c.partial[group]}
 	b.t0, b.t1 = Split(s.KernelH, c.tapParts, taps)
+	b.in = in
 	n0, n1 := Split(s.N, c.groups, group)
 	p0, p1 := Split(c.panels, c.columns, column)
 	o0, o1 := p0*c.kernels.width, min(s.Out, p1*c.kernels.width)
-	for k := b.t0 * s.KernelW * s.In; k < b.t1*s.KernelW*s.In; k++ {
+	k0, k1 := Split((b.t1-b.t0)*s.KernelW*s.In, c.inParts, in)
+	for k := b.t0*s.KernelW*s.In + k0; k < b.t0*s.KernelW*s.In+k1; k++ {
 		clear(b.dw[k*s.Out+o0 : k*s.Out+o1])
 	}
 	for b.n0 = n0; b.n0 < n1; b.n0 = b.n1 {
 		b.n1 = min(n1, b.n0+c.images)
 		for b.y0 = 0; b.y0 < c.oh; b.y0 = b.y1 {
 			b.y1 = min(c.oh, b.y0+c.rows)
+			b.prefetch(p1 - p0)
 			for p := p0; p < p1; p++ {
 				b.o0, b.o1 = p*c.kernels.width, min(s.Out, (p+1)*c.kernels.width)
 				b.run(worker)
@@ -111,6 +122,7 @@ type outerProducts struct {
 	m      *multiplier
 	dw     []float32
 	t0, t1 int // tap rows
+	in     int // part of the input channels
 	n0, n1 int // images
 	y0, y1 int // rows of dy
 	o0, o1 int // output channels
@@ -163,5 +175,27 @@ func (b *outerProducts) addSpan(t, y0, y1 int, p *span, dy unsafe.Pointer, pixel
 		m.k, m.ak, m.bk = rows, 4*rowX, 4*rowY
 		m.setBatches(columns, pixelX, pixelLen, images, s.H*s.W*s.In, imageLen)
 	}
-	m.multiply(x, dy, w, p.taps*s.In, b.o1-b.o0)
+	lo, hi := Split(p.taps*s.In, b.inParts, b.in)
+	m.multiply(unsafe.Add(x, 4*lo), dy, unsafe.Add(w, 4*lo*s.Out), hi-lo, b.o1-b.o0)
+}
+
+// prefetch has the next block loaded during the products of this one.
+func (b *outerProducts) prefetch(panels int) {
+	s := &b.shape
+	n, y, images, rows := b.n0, b.y1, 1, b.y1-b.y0
+	if y == b.oh {
+		n, y, images = b.n1, 0, b.n1-b.n0
+	}
+	tiles := 0
+	highest := b.kernels.maxRows(min(s.Out, b.kernels.width))
+	for i := range b.spans {
+		tiles += (b.spans[i].taps*s.In + highest - 1) / highest
+	}
+	tiles = max(1, tiles*panels*(b.t1-b.t0))
+	begin := func(x []float32, from, n int) ahead {
+		n = 4 * min(n, len(x)-from)
+		return ahead{uintptr(unsafe.Pointer(&x[0])) + uintptr(4*from), n, (n/tiles + 63) &^ 63}
+	}
+	b.m.ahead[0] = begin(b.x, (n*s.H+y*s.Stride)*s.W*s.In, images*rows*s.Stride*s.W*s.In)
+	b.m.ahead[1] = begin(b.dy, (n*b.oh+y)*b.ow*s.Out, images*rows*b.ow*s.Out)
 }

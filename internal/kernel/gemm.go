@@ -17,6 +17,7 @@ type gemm struct {
 	packed      []float32
 	bias        []float32 // whole vectors
 	biased      bool
+	k0, k1      int // of the sums, what is packed
 	y, a, b     []float32
 	workers     []*multiplier
 	blocks      [][]float32 // of a, one a worker
@@ -24,9 +25,10 @@ type gemm struct {
 }
 
 const (
-	blockK    = 256 // of a sum over k
-	blockRows = 140 // of a part
-	serial    = 2e6 // floating-point operations below which threads do not pay
+	blockK    = 256  // of a sum over k
+	blockRows = 140  // of a part
+	packedK   = 1024 // of a sum between packing
+	serial    = 2e6  // floating-point operations below which threads do not pay
 )
 
 func newGEMM(p *Pool, s ProductShape, k *microKernels) *gemm {
@@ -39,7 +41,7 @@ func newGEMM(p *Pool, s ProductShape, k *microKernels) *gemm {
 	g.columnParts = min(g.panels, (leastParts+s.Batch*g.rowParts-1)/(s.Batch*g.rowParts))
 	g.direct = !s.TransposeB && s.N%vector == 0 && (s.N == k.width || s.M <= 4*k.maxRows(k.width))
 	if !g.direct {
-		g.packed = aligned(s.Batch * g.panels * s.K * k.width)
+		g.packed = aligned(s.Batch * g.panels * min(s.K, packedK) * k.width)
 	}
 	// Rows at multiples of a page share the lines of the cache; columns of a large matrix do not stay in it.
 	g.copyA = s.N > k.width && (!s.TransposeA && s.K%1024 == 0 || s.TransposeA && s.M > 64)
@@ -58,25 +60,29 @@ func (g *gemm) Run(y, a, b, bias []float32) {
 	g.y, g.a, g.b = y, a, b
 	g.biased = bias != nil
 	copy(g.bias, bias)
-	if !g.direct {
-		g.pool.Run(g.shape.Batch*g.panels, g.pack)
+	for g.k0 = 0; g.k0 < g.shape.K; g.k0 = g.k1 {
+		g.k1 = min(g.k0+packedK, g.shape.K)
+		if !g.direct {
+			g.pool.Run(g.shape.Batch*g.panels, g.pack)
+		}
+		g.pool.Run(g.shape.Batch*g.rowParts*g.columnParts, g.part)
 	}
-	g.pool.Run(g.shape.Batch*g.rowParts*g.columnParts, g.part)
 	g.y, g.a, g.b = nil, nil, nil
 }
 
 func (g *gemm) packPanel(_, part int) {
 	s, width := &g.shape, g.kernels.width
 	matrix, column := part/g.panels, part%g.panels*width
-	dst, lanes := g.packed[part*s.K*width:(part+1)*s.K*width], min(width, s.N-column)
+	k := g.k1 - g.k0
+	dst, lanes := g.packed[part*k*width:(part+1)*k*width], min(width, s.N-column)
 	if !s.TransposeB {
-		packRows(dst, g.b[matrix*s.K*s.N+column:], s.N, width, lanes)
+		packRows(dst, g.b[(matrix*s.K+g.k0)*s.N+column:], s.N, width, lanes)
 		return
 	}
 	if lanes < width {
 		clear(dst)
 	}
-	transpose(dst, width, g.b[(matrix*s.N+column)*s.K:], s.K, lanes, s.K)
+	transpose(dst, width, g.b[(matrix*s.N+column)*s.K+g.k0:], s.K, lanes, k)
 }
 
 func (g *gemm) multiply(worker, part int) {
@@ -85,8 +91,8 @@ func (g *gemm) multiply(worker, part int) {
 	m0, m1 := Split(s.M, g.rowParts, row)
 	p0, p1 := Split(g.panels, g.columnParts, column)
 	m.ci = 4 * s.N
-	for k0 := 0; k0 < s.K; k0 += blockK {
-		m.k = min(blockK, s.K-k0)
+	for k0 := g.k0; k0 < g.k1; k0 += blockK {
+		m.k = min(blockK, g.k1-k0)
 		m.flags = 0
 		if k0 > 0 || s.Accumulate {
 			m.flags |= accumulate
@@ -103,7 +109,7 @@ func (g *gemm) multiply(worker, part int) {
 			if g.direct {
 				m.bk, b = 4*s.N, address(g.b, (matrix*s.K+k0)*s.N+p*width)
 			} else {
-				m.bk, b = 4*width, address(g.packed, ((matrix*g.panels+p)*s.K+k0)*width)
+				m.bk, b = 4*width, address(g.packed, ((matrix*g.panels+p)*(g.k1-g.k0)+k0-g.k0)*width)
 			}
 			m.setBatches(1, 0, 0, 1, 0, 0)
 			m.bias = address(g.bias, p*width)

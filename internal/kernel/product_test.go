@@ -69,6 +69,8 @@ var largeProducts = []ProductShape{
 	{M: 300, N: 70, K: 300},
 	{M: 150, N: 65, K: 290, TransposeA: true, Accumulate: true},
 	{M: 15, N: 48, K: 1024, TransposeB: true, ReLU: true},
+	{M: 5, N: 33, K: 1100},
+	{M: 4, N: 48, K: 1025, TransposeA: true},
 	{Batch: 9, M: 64, N: 64, K: 32, TransposeB: true},
 }
 

@@ -21,6 +21,7 @@ var outputs = []struct {
 }{
 	{"brgemm", brgemms},
 	{"pause", pauses},
+	{"prefetch", prefetches},
 	{"transpose", transposes},
 	{"passes", passes},
 }
