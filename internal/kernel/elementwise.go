@@ -74,13 +74,7 @@ func AddBias(y, x, b []float32) {
 		if times > 1 {
 			b = tiled(tile[:times*n], b)
 		}
-		for step := max(times, chunk/n/times*times); rows > 0; rows -= step {
-			if rows < step {
-				step = rows
-			}
-			rowsPass(pass{y: floats(y), a: floats(x), p: [5]unsafe.Pointer{floats(b)}}, path, kBias, n, times, step)
-			x, y = x[step*n:], y[step*n:]
-		}
+		rowsPass(pass{y: floats(y), a: floats(x), p: [5]unsafe.Pointer{floats(b)}}, path, kBias, n, times, rows)
 		return
 	}
 	for lo := 0; lo < len(x); lo += n {

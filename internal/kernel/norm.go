@@ -43,10 +43,13 @@ const (
 	normAddReLU
 )
 
+// normRows is the least number of rows of a part: partial sums are to be few beside what is summed.
+const normRows = 64
+
 // NewBatchNorm makes the kernel for a shape.
 func NewBatchNorm(p *Pool, s NormShape) *BatchNorm {
 	b := &BatchNorm{shape: s, pool: p, path: ActivePath()}
-	b.rows = min(s.Rows, max(1, chunk/s.Channels))
+	b.rows = min(s.Rows, max(normRows, chunk/s.Channels))
 	b.parts = (s.Rows + b.rows - 1) / b.rows
 	b.times = fold(b.path, s.Channels, b.rows)
 	b.sums = make([]float64, s.Groups*b.parts*2*b.times*s.Channels)

@@ -98,7 +98,7 @@ func checkAnyNorm(t *testing.T) {
 	})
 	checkNorm(t, p, NormShape{1, 5000, 13}, false) // several parts
 	checkNorm(t, p, NormShape{3, 3000, 17}, false)
-	checkNorm(t, p, NormShape{1, 3, 20000}, false) // less than a row a part
+	checkNorm(t, p, NormShape{1, 3, 20000}, false) // more channels than a chunk
 	checkNorm(t, p, NormShape{2, 2050, 16}, false) // rows that do not fill the last block
 	checkNorm(t, p, NormShape{1, 700, 64}, true)
 }

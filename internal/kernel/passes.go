@@ -81,12 +81,12 @@ func (p pass) stream(path Path, k passKernel, n int) {
 
 // forward is p with the streams that there are moved on. It is a copy for the sake of escape analysis.
 func (p pass) forward(bytes int) pass {
-	p.y, p.a, p.b, p.c = ahead(p.y, bytes), ahead(p.a, bytes), ahead(p.b, bytes), ahead(p.c, bytes)
+	p.y, p.a, p.b, p.c = beyond(p.y, bytes), beyond(p.a, bytes), beyond(p.b, bytes), beyond(p.c, bytes)
 	return p
 }
 
-// ahead is the address some bytes on, nil for nil.
-func ahead(p unsafe.Pointer, bytes int) unsafe.Pointer {
+// beyond is the address some bytes on, nil for nil.
+func beyond(p unsafe.Pointer, bytes int) unsafe.Pointer {
 	if p == nil {
 		return nil
 	}
@@ -121,22 +121,27 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 		}
 		p = p.forward(4 * n)
 		for _, i := range [...]int{0, 1, 2, 4} {
-			p.p[i] = ahead(p.p[i], 4*n)
+			p.p[i] = beyond(p.p[i], 4*n)
 		}
-		p.p[3], p.sums = ahead(p.p[3], sum*n), ahead(p.sums, sum*n)
+		p.p[3], p.sums = beyond(p.p[3], sum*n), beyond(p.sums, sum*n)
 	}
 }
 
 // rowsPass runs a kernel over rows of channels floats, times of them taken as one: the arrays of p hold times·channels numbers.
 // What the rest of the rows adds to the sums goes to those of the first channels.
 func rowsPass(p pass, path Path, k passKernel, channels, times, rows int) {
-	if whole := rows / times; whole > 0 {
-		p.columns(path, k, times*channels, whole)
-		rows -= whole * times
-		if rows == 0 {
+	lanes := times * channels
+	step := rows / times
+	if p.sums == nil { // few rows at a time read memory more in order
+		step = min(step, max(1, chunk/lanes))
+	}
+	for step > 0 && rows >= times {
+		n := min(step, rows/times)
+		p.columns(path, k, lanes, n)
+		if rows -= n * times; rows == 0 {
 			return
 		}
-		p = p.forward(4 * whole * times * channels)
+		p = p.forward(4 * n * lanes)
 	}
 	p.columns(path, k, channels, rows)
 }
