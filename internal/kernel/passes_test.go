@@ -321,10 +321,20 @@ func TestPixelsHaveTheSameBitsOnEveryPath(t *testing.T) {
 }
 
 func TestPassesDoNotAllocate(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
 	everyPath(t, func(t *testing.T) {
+		norm, sums := NewBatchNorm(pool, NormShape{2, 100, 15}), make([]float64, 10)
 		x, y, z, bytes := random(3000, 1), random(3000, 2), random(3000, 3), make([]uint8, 3000)
 		if n := testing.AllocsPerRun(5, func() {
 			Add(y, x, z)
+			norm.Statistics(x, 1e-5)
+			norm.NormaliseReLU(y, x, x[:15], x[:15])
+			norm.BackwardReLU(y, y[:15], y[15:30], x, x[:15], x[:15], z, false)
+			norm.NormaliseAddReLU(y, x, z, x[:15], x[:15])
+			norm.BackwardSkip(y, z[:15], z[15:30], x, x[:15], y, z, false)
+			norm.BackwardInput(y, x, z)
+			ColumnSums(sums, x)
 			ReLU(y, x)
 			ReLUBackward(y, x, z)
 			Scale(y, x, 2)
