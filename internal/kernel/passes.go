@@ -81,12 +81,12 @@ func (p pass) stream(path Path, k passKernel, n int) {
 
 // forward is p with the streams that there are moved on. It is a copy for the sake of escape analysis.
 func (p pass) forward(bytes int) pass {
-	p.y, p.a, p.b, p.c = beyond(p.y, bytes), beyond(p.a, bytes), beyond(p.b, bytes), beyond(p.c, bytes)
+	p.y, p.a, p.b, p.c = addressAhead(p.y, bytes), addressAhead(p.a, bytes), addressAhead(p.b, bytes), addressAhead(p.c, bytes)
 	return p
 }
 
-// beyond is the address some bytes on, nil for nil.
-func beyond(p unsafe.Pointer, bytes int) unsafe.Pointer {
+// addressAhead is the address some bytes on, nil for nil.
+func addressAhead(p unsafe.Pointer, bytes int) unsafe.Pointer {
 	if p == nil {
 		return nil
 	}
@@ -121,9 +121,9 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 		}
 		p = p.forward(4 * n)
 		for _, i := range [...]int{0, 1, 2, 4} {
-			p.p[i] = beyond(p.p[i], 4*n)
+			p.p[i] = addressAhead(p.p[i], 4*n)
 		}
-		p.p[3], p.sums = beyond(p.p[3], sum*n), beyond(p.sums, sum*n)
+		p.p[3], p.sums = addressAhead(p.p[3], sum*n), addressAhead(p.sums, sum*n)
 	}
 }
 
