@@ -36,6 +36,9 @@ func (s ConvShape) inputLen() int   { return s.N * s.H * s.W * s.In }
 func (s ConvShape) weightsLen() int { return s.KernelH * s.KernelW * s.In * s.Out }
 func (s ConvShape) outputLen() int  { return s.N * s.OutH() * s.OutW() * s.Out }
 
+// work is the number of products, those with padding included.
+func (s ConvShape) work() int { return s.outputLen() * s.KernelH * s.KernelW * s.In }
+
 func (s ConvShape) mustCheck() {
 	if err := s.Check(); err != nil {
 		panic(err)

@@ -157,7 +157,9 @@ func TestConvolutionsInStripsAgreeWithTheReference(t *testing.T) {
 func TestConvolutionsGiveTheSameBitsForAnyPool(t *testing.T) {
 	shapes := append(wideShapes,
 		ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1},
-		ConvShape{N: 37, H: 8, W: 8, In: 16, KernelH: 3, KernelW: 3, Out: 40, Stride: 1, Pad: 1})
+		ConvShape{N: 37, H: 8, W: 8, In: 16, KernelH: 3, KernelW: 3, Out: 40, Stride: 1, Pad: 1},
+		ConvShape{N: 9, H: 17, W: 15, In: 20, KernelH: 3, KernelW: 3, Out: 35, Stride: 2, Pad: 1},
+		ConvShape{N: 9, H: 14, W: 14, In: 70, KernelH: 1, KernelW: 1, Out: 18, Stride: 1})
 	everyPath(t, func(t *testing.T) {
 		for _, s := range shapes {
 			x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
@@ -186,7 +188,7 @@ func TestKernelsDoNotAllocate(t *testing.T) { everyPath(t, checkNoAllocations) }
 func checkNoAllocations(t *testing.T) {
 	p := NewPool(2)
 	defer p.Close()
-	s := ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1}
+	s := ConvShape{N: 9, H: 17, W: 15, In: 20, KernelH: 3, KernelW: 3, Out: 35, Stride: 2, Pad: 1}
 	x, w, y := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
 	forward, data, weights := NewConvForward(p, s), NewConvBackwardData(p, s), NewConvBackwardWeights(p, s)
 	ls := LinearShape{N: 40, In: 9, Out: 20}

@@ -35,8 +35,9 @@ type correlation struct {
 	step                       int // input pixels between neighbouring outputs
 	tapRows, tapColumns        int
 	outRow, outColumn, outStep int
-	phase                      int // of a backward pass
-	at                         int // where its weights begin in packed
+	phase                      int         // of a backward pass
+	at                         int         // where its weights begin in packed
+	directions                 []direction // of tiles, by span of rows and of columns
 }
 
 // correlator computes correlations of a batch of images with weights that are packed for each run: the
@@ -71,8 +72,9 @@ const (
 )
 
 // prepare completes a correlator whose shapes, list, pack and so on are set.
-func (c *correlator) prepare() {
+func (c *correlator) prepare(work int) {
 	width := c.kernels.width
+	c.pool = c.pool.worth(work)
 	c.panels = (c.outC + width - 1) / width
 	size := 0
 	for i := range c.list {
@@ -95,6 +97,9 @@ func (c *correlator) prepare() {
 	c.columns = 1
 	if size > cacheLen/2 {
 		c.columns = min(c.panels, (leastParts+c.groups-1)/c.groups)
+	}
+	for i := range c.list {
+		c.list[i].chooseDirections(c)
 	}
 	c.strips = min(c.tallest, max(1, leastParts/(c.groups*c.columns)))
 	c.workers = newMultipliers(c.pool.Threads(), c.kernels)
@@ -165,7 +170,7 @@ func (b *block) run(s0, s1 int, across bool) {
 		}
 		for j := range b.q.columns {
 			b.column = &b.q.columns[j]
-			if d := b.direction(); (d == acrossImages) == across {
+			if d := b.q.directions[i*len(b.q.columns)+j]; (d == acrossImages) == across {
 				b.compute(d)
 			}
 		}
@@ -182,30 +187,32 @@ const (
 	acrossImages
 )
 
-// direction chooses the cheapest by the cycles of its tiles. It must not depend on n0, which run varies.
-func (b *block) direction() direction {
-	h, w, n := b.r1-b.r0, b.column.n, b.n/b.groups
-	if b.q.step == 1 && b.q.outStep == 1 && w == b.inW && w == b.outW {
-		return alongBoth
+// chooseDirections takes those whose tiles need the fewest cycles.
+func (q *correlation) chooseDirections(c *correlator) {
+	columns := min(c.outC, c.kernels.width)
+	highest := c.kernels.maxRows(columns)
+	for _, r := range q.rows {
+		for _, p := range q.columns {
+			cost := func(rows int) int {
+				tiles := (rows + highest - 1) / highest
+				// An addition takes four cycles and two are done at a time; a call takes about fifty.
+				cycles := max(rows*((columns+vector-1)/vector), 8*tiles)
+				return cycles*p.taps*r.taps*c.inC + 100*tiles
+			}
+			h, w, n := r.n, p.n, c.n/c.groups
+			d, best := alongRow, n*h*cost(w)
+			if k := n * w * cost(h); k < best {
+				d, best = alongColumn, k
+			}
+			if k := h * w * cost(n); k < best {
+				d = acrossImages
+			}
+			if q.step == 1 && q.outStep == 1 && w == c.inW && w == c.outW {
+				d = alongBoth
+			}
+			q.directions = append(q.directions, d)
+		}
 	}
-	best, cost := alongRow, h*b.tileCost(w)
-	if k := w * b.tileCost(h); k < cost {
-		best, cost = alongColumn, k
-	}
-	if k := h * w * b.tileCost(n); k < n*cost {
-		best = acrossImages
-	}
-	return best
-}
-
-// tileCost is an estimate of the time to multiply with so many rows.
-func (b *block) tileCost(rows int) int {
-	k := b.column.taps * b.row.taps * b.inC
-	highest := b.kernels.maxRows(b.lanes)
-	tiles := (rows + highest - 1) / highest
-	// An addition takes four cycles and two are done at a time; a call takes about fifty.
-	cycles := max(rows*(b.lanes+vector-1)/vector, 8*tiles)
-	return cycles*k + 100*tiles
 }
 
 func (b *block) compute(d direction) {

@@ -20,7 +20,7 @@ func newForward(p *Pool, s ConvShape, k *microKernels) *forward {
 		}},
 		pack: f.packPanel,
 	}
-	f.prepare()
+	f.prepare(s.work())
 	return f
 }
 
@@ -81,7 +81,7 @@ func newBackwardData(p *Pool, s ConvShape, k *microKernels) *backwardData {
 			d.first = append(d.first, [2]int{r.first, c.first})
 		}
 	}
-	d.prepare()
+	d.prepare(s.work())
 	return d
 }
 

@@ -36,6 +36,7 @@ const (
 )
 
 func newBackwardWeights(p *Pool, s ConvShape, k *microKernels) *backwardWeights {
+	p = p.worth(s.work())
 	c := &backwardWeights{shape: s, pool: p, kernels: k, oh: s.OutH(), ow: s.OutW()}
 	c.spans = spans(c.ow, s.Stride, -s.Pad, s.KernelW, s.W)
 	c.panels = (s.Out + k.width - 1) / k.width

@@ -74,13 +74,7 @@ func AddBias(y, x, b []float32) {
 		if times > 1 {
 			b = tiled(tile[:times*n], b)
 		}
-		for step := max(times, chunk/n/times*times); rows > 0; rows -= step {
-			if rows < step {
-				step = rows
-			}
-			rowsPass(pass{y: floats(y), a: floats(x), p: [4]unsafe.Pointer{floats(b)}}, path, kBias, n, times, step)
-			x, y = x[step*n:], y[step*n:]
-		}
+		rowsPass(pass{y: floats(y), a: floats(x), p: [5]unsafe.Pointer{floats(b)}}, path, kBias, n, times, rows)
 		return
 	}
 	for lo := 0; lo < len(x); lo += n {
@@ -102,7 +96,16 @@ func tiled(dst, x []float32) []float32 {
 // ColumnSums computes dst[c] = Σ over r of x[r, c] in float64, for rows of len(dst) floats.
 func ColumnSums(dst []float64, x []float32) {
 	clear(dst)
-	for n := len(dst); len(x) >= n; x = x[n:] {
+	n := len(dst)
+	if path := ActivePath(); path != Generic {
+		for rows := len(x) / n; rows > 0; {
+			step := min(rows, max(1, chunk/n))
+			pass{a: floats(x), sums: unsafe.Pointer(unsafe.SliceData(dst))}.columns(path, kColumnSums, n, step)
+			x, rows = x[step*n:], rows-step
+		}
+		return
+	}
+	for ; len(x) >= n; x = x[n:] {
 		for c, v := range x[:n] {
 			dst[c] += float64(v)
 		}

@@ -33,9 +33,7 @@ const (
 
 func newGEMM(p *Pool, s ProductShape, k *microKernels) *gemm {
 	s.Batch = max(1, s.Batch)
-	if 2*s.Batch*s.M*s.N*s.K < serial {
-		p = nil
-	}
+	p = p.worth(s.Batch * s.M * s.N * s.K)
 	g := &gemm{shape: s, pool: p, kernels: k, panels: (s.N + k.width - 1) / k.width}
 	g.rowParts = (s.M + blockRows - 1) / blockRows
 	g.columnParts = min(g.panels, (leastParts+s.Batch*g.rowParts-1)/(s.Batch*g.rowParts))

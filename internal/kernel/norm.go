@@ -26,7 +26,7 @@ type BatchNorm struct {
 	sums        []float64 // [part][2][times·Channels], of which the first Channels are valid
 
 	// Factors by group and lane, [Groups][times·Channels].
-	mean, scale, mul, add []float32
+	mean, scale, shift, mul, add []float32
 
 	y, x, dy, skip               []float32 // of the pass under way; y is what it writes
 	gate                         []float32 // output of the ReLU
@@ -43,17 +43,22 @@ const (
 	normAddReLU
 )
 
+// normRows is the least number of rows of a part: partial sums are to be few beside what is summed.
+const normRows = 64
+
 // NewBatchNorm makes the kernel for a shape.
 func NewBatchNorm(p *Pool, s NormShape) *BatchNorm {
 	b := &BatchNorm{shape: s, pool: p, path: ActivePath()}
-	b.rows = min(s.Rows, max(1, chunk/s.Channels))
+	b.rows = min(s.Rows, max(normRows, chunk/s.Channels))
 	b.parts = (s.Rows + b.rows - 1) / b.rows
 	b.times = fold(b.path, s.Channels, b.rows)
 	b.sums = make([]float64, s.Groups*b.parts*2*b.times*s.Channels)
 	n := s.Groups * s.Channels
 	b.Mean, b.Variance, b.InvStd = make([]float32, n), make([]float32, n), make([]float32, n)
 	n *= b.times
-	b.mean, b.scale, b.mul, b.add = make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+	for _, f := range []*[]float32{&b.mean, &b.scale, &b.shift, &b.mul, &b.add} {
+		*f = make([]float32, n)
+	}
 	b.stat, b.norm, b.reduce, b.backward = b.statPart, b.normPart, b.reducePart, b.backwardPart
 	return b
 }
@@ -129,7 +134,7 @@ func (b *BatchNorm) normalise(form normForm, y, x, skip, gamma, beta []float32) 
 	mustLen("normalisation input", x, b.shape.len())
 	mustLen("gamma", gamma, b.shape.Channels)
 	mustLen("beta", beta, b.shape.Channels)
-	b.spread(func(i, c int) (scale, mul, add float32) { return b.InvStd[i] * gamma[c], 0, beta[c] })
+	b.spread(gamma, beta)
 	b.form, b.y, b.x, b.skip = form, y, x, skip
 	b.pool.Run(b.shape.Groups*b.parts, b.norm)
 	b.y, b.x, b.skip = nil, nil, nil
@@ -143,23 +148,23 @@ func (b *BatchNorm) normalise(form normForm, y, x, skip, gamma, beta []float32) 
 //
 // With fixed statistics (fixed is true) the two means are left out of dx. dx may be nil.
 func (b *BatchNorm) Backward(dx, dgamma, dbeta, x, gamma, dy []float32, fixed bool) {
-	b.sumGradients(normPlain, nil, dgamma, dbeta, x, gamma, nil, dy, fixed)
+	b.sumGradients(normPlain, nil, dgamma, dbeta, x, gamma, nil, nil, dy, fixed)
 	if dx != nil {
-		b.inputGradient(normPlain, dx, x, nil, dy)
+		b.inputGradient(normPlain, dx, x, dy)
 	}
 }
 
-// BackwardReLU computes the gradients of NormaliseReLU: those of Normalise with dy only where y, the
-// output of NormaliseReLU, is not 0. dx may be nil.
-func (b *BatchNorm) BackwardReLU(dx, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
-	mustLen("normalisation output", y, b.shape.len())
-	b.sumGradients(normReLU, nil, dgamma, dbeta, x, gamma, y, dy, fixed)
+// BackwardReLU computes the gradients of NormaliseReLU: those of Normalise with dy only where the output was not 0. It
+// computes again where that is, to the bit, which is faster than reading the output. dx may be nil.
+func (b *BatchNorm) BackwardReLU(dx, dgamma, dbeta, x, gamma, beta, dy []float32, fixed bool) {
+	mustLen("beta", beta, b.shape.Channels)
+	b.sumGradients(normReLU, nil, dgamma, dbeta, x, gamma, beta, nil, dy, fixed)
 	if dx != nil {
-		b.inputGradient(normReLU, dx, x, y, dy)
+		b.inputGradient(normReLU, dx, x, dy)
 	}
 }
 
-// BackwardSkip is the first pass of the gradients of NormaliseAddReLU: it computes dgamma and dbeta as BackwardReLU does, and
+// BackwardSkip is the first pass of the gradients of NormaliseAddReLU: it computes dgamma and dbeta as Backward does with dskip for dy, and
 //
 //	dskip[g, r, c] = dy[g, r, c] where y[g, r, c] is not 0, else 0
 //
@@ -167,22 +172,22 @@ func (b *BatchNorm) BackwardReLU(dx, dgamma, dbeta, x, gamma, y, dy []float32, f
 func (b *BatchNorm) BackwardSkip(dskip, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
 	mustLen("skip connection gradient", dskip, b.shape.len())
 	mustLen("normalisation output", y, b.shape.len())
-	b.sumGradients(normAddReLU, dskip, dgamma, dbeta, x, gamma, y, dy, fixed)
+	b.sumGradients(normAddReLU, dskip, dgamma, dbeta, x, gamma, nil, y, dy, fixed)
 }
 
 // BackwardInput is the second pass of the gradients of NormaliseAddReLU, after BackwardSkip: dx as in Backward with dskip for dy.
 func (b *BatchNorm) BackwardInput(dx, x, dskip []float32) {
-	b.inputGradient(normPlain, dx, x, nil, dskip)
+	b.inputGradient(normPlain, dx, x, dskip)
 }
 
 // sumGradients computes dgamma, dbeta and the factors of inputGradient.
-func (b *BatchNorm) sumGradients(form normForm, dskip, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
+func (b *BatchNorm) sumGradients(form normForm, dskip, dgamma, dbeta, x, gamma, beta, y, dy []float32, fixed bool) {
 	mustLen("normalisation input", x, b.shape.len())
 	mustLen("normalisation output gradient", dy, b.shape.len())
 	mustLen("gamma", gamma, b.shape.Channels)
 	mustLen("gamma gradient", dgamma, b.shape.Channels)
 	mustLen("beta gradient", dbeta, b.shape.Channels)
-	b.spread(func(_, _ int) (scale, mul, add float32) { return 0, 0, 0 })
+	b.spread(gamma, beta)
 	b.form, b.y, b.x, b.gate, b.dy = form, dskip, x, y, dy
 	b.pool.Run(b.shape.Groups*b.parts, b.reduce)
 	b.y, b.x, b.gate, b.dy = nil, nil, nil, nil
@@ -197,35 +202,46 @@ func (b *BatchNorm) sumGradients(form normForm, dskip, dgamma, dbeta, x, gamma, 
 		}
 		dgamma[c], dbeta[c] = float32(dg), float32(db)
 	}
-	b.spread(func(i, c int) (scale, mul, add float32) {
-		is := float64(b.InvStd[i])
-		a := float64(gamma[c]) * is
-		if fixed {
-			return float32(a), 0, 0
+	for i := range b.Mean {
+		var mul, add float32
+		if !fixed {
+			sum, product := b.total(i/ch, i%ch)
+			is := float64(b.InvStd[i])
+			a := float64(gamma[i%ch]) * is
+			mul, add = float32(-a*is*is*product/rows), float32(-a*sum/rows)
 		}
-		sum, product := b.total(i/ch, c)
-		return float32(a), float32(-a * is * is * product / rows), float32(-a * sum / rows)
-	})
+		b.repeat(b.mul, i, mul)
+		b.repeat(b.add, i, add)
+	}
 }
 
-func (b *BatchNorm) inputGradient(form normForm, dx, x, y, dy []float32) {
+func (b *BatchNorm) inputGradient(form normForm, dx, x, dy []float32) {
 	mustLen("normalisation input gradient", dx, b.shape.len())
 	mustLen("normalisation input", x, b.shape.len())
 	mustLen("normalisation output gradient", dy, b.shape.len())
-	b.form, b.y, b.x, b.gate, b.dy = form, dx, x, y, dy
+	b.form, b.y, b.x, b.dy = form, dx, x, dy
 	b.pool.Run(b.shape.Groups*b.parts, b.backward)
-	b.y, b.x, b.gate, b.dy = nil, nil, nil, nil
+	b.y, b.x, b.dy = nil, nil, nil
 }
 
-// spread sets the factors of every group and lane; f gets the index in Mean and the channel.
-func (b *BatchNorm) spread(f func(i, c int) (scale, mul, add float32)) {
+// spread sets mean, scale and shift of every group and lane; beta may be nil where no shift is needed.
+func (b *BatchNorm) spread(gamma, beta []float32) {
 	ch := b.shape.Channels
 	for i, m := range b.Mean {
-		g, c := i/ch, i%ch
-		scale, mul, add := f(i, c)
-		for lane := g*ch*b.times + c; lane < (g+1)*ch*b.times; lane += ch {
-			b.mean[lane], b.scale[lane], b.mul[lane], b.add[lane] = m, scale, mul, add
+		b.repeat(b.mean, i, m)
+		b.repeat(b.scale, i, b.InvStd[i]*gamma[i%ch])
+		if beta != nil {
+			b.repeat(b.shift, i, beta[i%ch])
 		}
+	}
+}
+
+// repeat sets the factor of element i of Mean in every lane of that channel.
+func (b *BatchNorm) repeat(factor []float32, i int, x float32) {
+	ch := b.shape.Channels
+	g, c := i/ch, i%ch
+	for lane := g*ch*b.times + c; lane < (g+1)*ch*b.times; lane += ch {
+		factor[lane] = x
 	}
 }
 

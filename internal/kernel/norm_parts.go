@@ -4,9 +4,9 @@ import "unsafe"
 
 // normSpan is one part of a batch normalisation.
 type normSpan struct {
-	lo, hi                int       // elements
-	first, second         []float64 // sums
-	mean, scale, mul, add []float32 // factors of the group
+	lo, hi                       int       // elements
+	first, second                []float64 // sums
+	mean, scale, shift, mul, add []float32 // factors of the group
 }
 
 func (b *BatchNorm) span(part int) normSpan {
@@ -20,13 +20,13 @@ func (b *BatchNorm) span(part int) normSpan {
 		lo:    (group*b.shape.Rows + r) * ch,
 		hi:    (group*b.shape.Rows + min(b.shape.Rows, r+b.rows)) * ch,
 		first: sums[:lanes], second: sums[lanes:],
-		mean: b.mean[lo:hi], scale: b.scale[lo:hi], mul: b.mul[lo:hi], add: b.add[lo:hi],
+		mean: b.mean[lo:hi], scale: b.scale[lo:hi], shift: b.shift[lo:hi], mul: b.mul[lo:hi], add: b.add[lo:hi],
 	}
 }
 
 // assembly runs a kernel over the rows of a part, with the streams that are not nil. Sums that it
 // makes are folded to one a channel.
-func (b *BatchNorm) assembly(s normSpan, k passKernel, y, x, second, third []float32, arrays [4]unsafe.Pointer, sums bool) {
+func (b *BatchNorm) assembly(s normSpan, k passKernel, y, x, second, third []float32, arrays [5]unsafe.Pointer, sums bool) {
 	at := func(stream []float32) unsafe.Pointer {
 		if stream == nil {
 			return nil
@@ -52,7 +52,7 @@ func (b *BatchNorm) assembly(s normSpan, k passKernel, y, x, second, third []flo
 func (b *BatchNorm) statPart(_, part int) {
 	s := b.span(part)
 	if b.path != Generic {
-		b.assembly(s, kStatistics, nil, b.x, nil, nil, [4]unsafe.Pointer{}, true)
+		b.assembly(s, kStatistics, nil, b.x, nil, nil, [5]unsafe.Pointer{}, true)
 		return
 	}
 	x, ch := b.x[s.lo:s.hi], b.shape.Channels
@@ -91,14 +91,14 @@ func (b *BatchNorm) normPart(_, part int) {
 	s := b.span(part)
 	if b.path != Generic {
 		k := [...]passKernel{normPlain: kNorm, normReLU: kNormReLU, normAddReLU: kNormAddReLU}[b.form]
-		b.assembly(s, k, b.y, b.x, b.skip, nil, [4]unsafe.Pointer{floats(s.mean), floats(s.scale), floats(s.add)}, false)
+		b.assembly(s, k, b.y, b.x, b.skip, nil, [5]unsafe.Pointer{floats(s.mean), floats(s.scale), floats(s.shift)}, false)
 		return
 	}
 	ch := b.shape.Channels
 	for lo := s.lo; lo < s.hi; lo += ch {
 		x, y := b.x[lo:lo+ch], b.y[lo:lo+ch]
 		for c, m := range s.mean {
-			y[c] = (x[c]-m)*s.scale[c] + s.add[c]
+			y[c] = normalised(x[c], m, s.scale[c], s.shift[c])
 		}
 		if b.form == normAddReLU {
 			Add(y, y, b.skip[lo:lo+ch])
@@ -114,14 +114,14 @@ func (b *BatchNorm) reducePart(_, part int) {
 	s := b.span(part)
 	if b.path != Generic {
 		k := [...]passKernel{normPlain: kNormSums, normReLU: kNormReLUSums, normAddReLU: kNormAddReLUSums}[b.form]
-		b.assembly(s, k, b.y, b.x, b.dy, b.gate, [4]unsafe.Pointer{floats(s.mean)}, true)
+		b.assembly(s, k, b.y, b.x, b.dy, b.gate, [5]unsafe.Pointer{floats(s.mean), floats(s.scale), floats(s.shift)}, true)
 		return
 	}
 	x, ch := b.x[s.lo:s.hi], b.shape.Channels
 	dy := b.dy[s.lo:s.hi][:len(x)]
 	switch b.form {
 	case normReLU:
-		gatedSums(s, x, b.gate[s.lo:s.hi], dy)
+		gatedSums(s, x, dy)
 		return
 	case normAddReLU:
 		skip := b.y[s.lo:s.hi]
@@ -152,17 +152,21 @@ func (b *BatchNorm) reducePart(_, part int) {
 	}
 }
 
-// gatedSums sums dy and dy·(x-mean) where y is not 0.
-func gatedSums(s normSpan, x, y, dy []float32) {
-	y, dy = y[:len(x)], dy[:len(x)]
+// normalised is one element of the output.
+func normalised(x, mean, scale, shift float32) float32 { return (x-mean)*scale + shift }
+
+// gatedSums sums dy and dy·(x-mean) where the output is above 0.
+func gatedSums(s normSpan, x, dy []float32) {
+	dy = dy[:len(x)]
 	ch := len(s.mean)
 	for c := 0; c < ch; c += 2 {
 		if c+2 <= ch {
 			var s0, s1, q0, q1 float64
-			m0, m1 := s.mean[c], s.mean[c+1]
+			m0, m1, k0, k1, b0, b1 := s.mean[c], s.mean[c+1], s.scale[c], s.scale[c+1], s.shift[c], s.shift[c+1]
 			for i := c; i+2 <= len(x); i += ch {
-				v, o, d := (*[2]float32)(x[i:]), (*[2]float32)(y[i:]), (*[2]float32)(dy[i:])
-				d0, d1 := float64(gate(d[0], o[0])), float64(gate(d[1], o[1]))
+				v, d := (*[2]float32)(x[i:]), (*[2]float32)(dy[i:])
+				d0 := float64(gate(d[0], max(0, normalised(v[0], m0, k0, b0))))
+				d1 := float64(gate(d[1], max(0, normalised(v[1], m1, k1, b1))))
 				s0 += d0
 				s1 += d1
 				q0 += d0 * float64(v[0]-m0)
@@ -173,7 +177,7 @@ func gatedSums(s normSpan, x, y, dy []float32) {
 		}
 		var sum, product float64
 		for i := c; i < len(x); i += ch {
-			d := float64(gate(dy[i], y[i]))
+			d := float64(gate(dy[i], max(0, normalised(x[i], s.mean[c], s.scale[c], s.shift[c]))))
 			sum += d
 			product += d * float64(x[i]-s.mean[c])
 		}
@@ -188,14 +192,16 @@ func (b *BatchNorm) backwardPart(_, part int) {
 		if b.form == normReLU {
 			k = kNormReLUBackward
 		}
-		b.assembly(s, k, b.y, b.x, b.dy, b.gate, [4]unsafe.Pointer{floats(s.mean), floats(s.scale), floats(s.mul), floats(s.add)}, false)
+		b.assembly(s, k, b.y, b.x, b.dy, nil, [5]unsafe.Pointer{floats(s.mean), floats(s.scale), floats(s.mul), floats(s.add), floats(s.shift)}, false)
 		return
 	}
 	ch := b.shape.Channels
 	for lo := s.lo; lo < s.hi; lo += ch {
 		x, dy, dx := b.x[lo:lo+ch], b.dy[lo:lo+ch], b.y[lo:lo+ch]
 		if b.form == normReLU {
-			ReLUBackward(dx, b.gate[lo:lo+ch], dy)
+			for c, m := range s.mean {
+				dx[c] = gate(dy[c], max(0, normalised(x[c], m, s.scale[c], s.shift[c])))
+			}
 			dy = dx
 		}
 		for c, m := range s.mean {

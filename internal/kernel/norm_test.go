@@ -98,7 +98,7 @@ func checkAnyNorm(t *testing.T) {
 	})
 	checkNorm(t, p, NormShape{1, 5000, 13}, false) // several parts
 	checkNorm(t, p, NormShape{3, 3000, 17}, false)
-	checkNorm(t, p, NormShape{1, 3, 20000}, false) // less than a row a part
+	checkNorm(t, p, NormShape{1, 3, 20000}, false) // more channels than a chunk
 	checkNorm(t, p, NormShape{2, 2050, 16}, false) // rows that do not fill the last block
 	checkNorm(t, p, NormShape{1, 700, 64}, true)
 }
@@ -138,7 +138,7 @@ func TestFusedBatchNormHasTheBitsOfItsSteps(t *testing.T) {
 			wantY, wantX, _, wantGamma, wantBeta := composed(n, x, nil, gamma, beta, dy, fixed)
 			y, dx, dgamma, dbeta := garbage(len(x)), garbage(len(x)), garbage(ch), garbage(ch)
 			n.NormaliseReLU(y, x, gamma, beta)
-			n.BackwardReLU(dx, dgamma, dbeta, x, gamma, y, dy, fixed)
+			n.BackwardReLU(dx, dgamma, dbeta, x, gamma, beta, dy, fixed)
 			checkAlike(t, "output", y, wantY)
 			checkAlike(t, "input gradient", dx, wantX)
 			checkNear(t, "gamma gradient", dgamma, wantGamma)
@@ -221,7 +221,7 @@ func checkNormPools(t *testing.T) {
 		all := append(append(append(y, dx...), dgamma...), dbeta...)
 		z, dskip := garbage(len(x)), garbage(len(x))
 		n.NormaliseReLU(z, x, gamma, beta)
-		n.BackwardReLU(dx, dgamma, dbeta, x, gamma, z, dy, false)
+		n.BackwardReLU(dx, dgamma, dbeta, x, gamma, beta, dy, false)
 		all = append(append(append(all, z...), dx...), dgamma...)
 		n.NormaliseAddReLU(z, x, dy, gamma, beta)
 		n.BackwardSkip(dskip, dgamma, dbeta, x, gamma, z, dy, false)

@@ -2,13 +2,14 @@ package kernel
 
 import "unsafe"
 
-// pass is the argument of the one-pass kernels; asm/passes.go says what each of them reads. Its layout is known there.
+// pass is the argument of the one-pass kernels; the declarations in passes_amd64.go say what
+// each of them reads. Its layout is known to asm/passes.go.
 type pass struct {
 	y, a, b, c unsafe.Pointer // streams
 	n          int            // elements, or rows
 	stride     int            // bytes from a row to the next
 	lanes      int            // of the vector of a masked kernel
-	p          [4]unsafe.Pointer
+	p          [5]unsafe.Pointer
 	sums       unsafe.Pointer
 	k          [9]float32
 }
@@ -39,6 +40,8 @@ const (
 	kBiasMasked
 	kStatistics
 	kStatisticsMasked
+	kColumnSums
+	kColumnSumsMasked
 	kNorm
 	kNormMasked
 	kNormReLU
@@ -99,7 +102,7 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 	}
 	sum := 4 // bytes of an element of p[3]
 	switch k {
-	case kStatistics, kNormSums, kNormReLUSums, kNormAddReLUSums: // float64
+	case kStatistics, kColumnSums, kNormSums, kNormReLUSums, kNormAddReLUSums: // float64
 		masked /= 2
 		sum = 8
 	}
@@ -117,7 +120,7 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 			return
 		}
 		p = p.forward(4 * n)
-		for i := range 3 {
+		for _, i := range [...]int{0, 1, 2, 4} {
 			p.p[i] = addressAhead(p.p[i], 4*n)
 		}
 		p.p[3], p.sums = addressAhead(p.p[3], sum*n), addressAhead(p.sums, sum*n)
@@ -127,13 +130,18 @@ func (p pass) columns(path Path, k passKernel, lanes, rows int) {
 // rowsPass runs a kernel over rows of channels floats, times of them taken as one: the arrays of p hold times·channels numbers.
 // What the rest of the rows adds to the sums goes to those of the first channels.
 func rowsPass(p pass, path Path, k passKernel, channels, times, rows int) {
-	if whole := rows / times; whole > 0 {
-		p.columns(path, k, times*channels, whole)
-		rows -= whole * times
-		if rows == 0 {
+	lanes := times * channels
+	step := rows / times
+	if p.sums == nil { // few rows at a time read memory more in order
+		step = min(step, max(1, chunk/lanes))
+	}
+	for step > 0 && rows >= times {
+		n := min(step, rows/times)
+		p.columns(path, k, lanes, n)
+		if rows -= n * times; rows == 0 {
 			return
 		}
-		p = p.forward(4 * whole * times * channels)
+		p = p.forward(4 * n * lanes)
 	}
 	p.columns(path, k, channels, rows)
 }

@@ -114,6 +114,16 @@ func passStatisticsAVX512(p *byte)
 //go:noescape
 func passStatisticsMaskedAVX512(p *byte)
 
+// passColumnSumsAVX512 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsAVX512(p *byte)
+
+// passColumnSumsMaskedAVX512 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsMaskedAVX512(p *byte)
+
 // passNormAVX512 is y = (a - p0)·p1 + p2.
 //
 //go:noescape
@@ -154,22 +164,22 @@ func passNormSumsAVX512(p *byte)
 //go:noescape
 func passNormSumsMaskedAVX512(p *byte)
 
-// passNormReLUSumsAVX512 is passNormSums with b only where c is not 0.
+// passNormReLUSumsAVX512 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsAVX512(p *byte)
 
-// passNormReLUSumsMaskedAVX512 is passNormSums with b only where c is not 0.
+// passNormReLUSumsMaskedAVX512 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsMaskedAVX512(p *byte)
 
-// passNormAddReLUSumsAVX512 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsAVX512 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsAVX512(p *byte)
 
-// passNormAddReLUSumsMaskedAVX512 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsMaskedAVX512 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsMaskedAVX512(p *byte)
@@ -184,12 +194,12 @@ func passNormBackwardAVX512(p *byte)
 //go:noescape
 func passNormBackwardMaskedAVX512(p *byte)
 
-// passNormReLUBackwardAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardAVX512(p *byte)
 
-// passNormReLUBackwardMaskedAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardMaskedAVX512 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardMaskedAVX512(p *byte)
@@ -309,6 +319,16 @@ func passStatisticsAVX2(p *byte)
 //go:noescape
 func passStatisticsMaskedAVX2(p *byte)
 
+// passColumnSumsAVX2 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsAVX2(p *byte)
+
+// passColumnSumsMaskedAVX2 is the sums of a added to sums.
+//
+//go:noescape
+func passColumnSumsMaskedAVX2(p *byte)
+
 // passNormAVX2 is y = (a - p0)·p1 + p2.
 //
 //go:noescape
@@ -349,22 +369,22 @@ func passNormSumsAVX2(p *byte)
 //go:noescape
 func passNormSumsMaskedAVX2(p *byte)
 
-// passNormReLUSumsAVX2 is passNormSums with b only where c is not 0.
+// passNormReLUSumsAVX2 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsAVX2(p *byte)
 
-// passNormReLUSumsMaskedAVX2 is passNormSums with b only where c is not 0.
+// passNormReLUSumsMaskedAVX2 is passNormSums with b only where (a - p0)·p1 + p2 is above 0.
 //
 //go:noescape
 func passNormReLUSumsMaskedAVX2(p *byte)
 
-// passNormAddReLUSumsAVX2 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsAVX2 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsAVX2(p *byte)
 
-// passNormAddReLUSumsMaskedAVX2 is passNormReLUSums that writes this b to y.
+// passNormAddReLUSumsMaskedAVX2 is passNormSums with b only where c is not 0, writing this b to y.
 //
 //go:noescape
 func passNormAddReLUSumsMaskedAVX2(p *byte)
@@ -379,12 +399,12 @@ func passNormBackwardAVX2(p *byte)
 //go:noescape
 func passNormBackwardMaskedAVX2(p *byte)
 
-// passNormReLUBackwardAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardAVX2(p *byte)
 
-// passNormReLUBackwardMaskedAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where c is not 0.
+// passNormReLUBackwardMaskedAVX2 is y = b·p1 + (a - p0)·p2 + p3 with b only where (a - p0)·p1 + p4 is above 0.
 //
 //go:noescape
 func passNormReLUBackwardMaskedAVX2(p *byte)

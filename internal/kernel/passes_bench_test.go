@@ -34,7 +34,7 @@ func BenchmarkPasses(b *testing.B) {
 			{"normReLU", 2, func() { norm.NormaliseReLU(y, x, g, beta[:ch]) }},
 			{"normAddReLU", 3, func() { norm.NormaliseAddReLU(y, x, dy, g, beta[:ch]) }},
 			{"normBackward", 5, func() { norm.Backward(y, dgamma[:ch], dbeta[:ch], x, g, dy, false) }},
-			{"normBackwardReLU", 7, func() { norm.BackwardReLU(y, dgamma[:ch], dbeta[:ch], x, g, relu, dy, false) }},
+			{"normBackwardReLU", 5, func() { norm.BackwardReLU(y, dgamma[:ch], dbeta[:ch], x, g, beta[:ch], dy, false) }},
 			{"normBackwardSkip", 4, func() { norm.BackwardSkip(y, dgamma[:ch], dbeta[:ch], x, g, relu, dy, false) }},
 			{"softmaxRows1024", 2, func() {
 				for i := 0; i < n; i += 1024 {

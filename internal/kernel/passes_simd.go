@@ -54,6 +54,10 @@ func (p *pass) call(path Path, k passKernel) {
 			passStatisticsAVX512(a)
 		case kStatisticsMasked:
 			passStatisticsMaskedAVX512(a)
+		case kColumnSums:
+			passColumnSumsAVX512(a)
+		case kColumnSumsMasked:
+			passColumnSumsMaskedAVX512(a)
 		case kNorm:
 			passNormAVX512(a)
 		case kNormMasked:
@@ -135,6 +139,10 @@ func (p *pass) call(path Path, k passKernel) {
 			passStatisticsAVX2(a)
 		case kStatisticsMasked:
 			passStatisticsMaskedAVX2(a)
+		case kColumnSums:
+			passColumnSumsAVX2(a)
+		case kColumnSumsMasked:
+			passColumnSumsMaskedAVX2(a)
 		case kNorm:
 			passNormAVX2(a)
 		case kNormMasked:

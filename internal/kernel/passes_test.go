@@ -279,6 +279,24 @@ func TestBiasAgreesWithTheReferenceForAnyShape(t *testing.T) {
 	})
 }
 
+func TestColumnSumsAgreeWithTheReferenceForAnyShape(t *testing.T) {
+	everyPath(t, func(t *testing.T) {
+		for _, s := range [][2]int{{1, 1}, {7, 3}, {40, 16}, {5, 64}, {33, 65}, {9, 150}, {5000, 7}, {2, chunk + 5}} {
+			x, got, want := random(s[0]*s[1], 1), make([]float64, s[1]), make([]float64, s[1])
+			for i, v := range x {
+				want[i%s[1]] += float64(v)
+			}
+			got[0] = 3 // what is there does not count
+			ColumnSums(got, x)
+			for i, w := range want {
+				if math.Abs(got[i]-w) > 1e-10*float64(s[0]) {
+					t.Fatalf("sum %d of %v is %v, want %v", i, s, got[i], w)
+				}
+			}
+		}
+	})
+}
+
 func TestPixelsHaveTheSameBitsOnEveryPath(t *testing.T) {
 	for _, ch := range []int{1, 2, 3, 4, 5} {
 		for _, n := range []int{0, 1, 15, 16, 17, 47, 48, 100, chunk} {
@@ -303,10 +321,20 @@ func TestPixelsHaveTheSameBitsOnEveryPath(t *testing.T) {
 }
 
 func TestPassesDoNotAllocate(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
 	everyPath(t, func(t *testing.T) {
+		norm, sums := NewBatchNorm(pool, NormShape{2, 100, 15}), make([]float64, 10)
 		x, y, z, bytes := random(3000, 1), random(3000, 2), random(3000, 3), make([]uint8, 3000)
 		if n := testing.AllocsPerRun(5, func() {
 			Add(y, x, z)
+			norm.Statistics(x, 1e-5)
+			norm.NormaliseReLU(y, x, x[:15], x[:15])
+			norm.BackwardReLU(y, y[:15], y[15:30], x, x[:15], x[:15], z, false)
+			norm.NormaliseAddReLU(y, x, z, x[:15], x[:15])
+			norm.BackwardSkip(y, z[:15], z[15:30], x, x[:15], y, z, false)
+			norm.BackwardInput(y, x, z)
+			ColumnSums(sums, x)
 			ReLU(y, x)
 			ReLUBackward(y, x, z)
 			Scale(y, x, 2)

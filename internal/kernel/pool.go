@@ -119,6 +119,14 @@ func (p *Pool) SetSpin(d time.Duration) {
 	}
 }
 
+// worth is the pool, or nil where so many products are done sooner than threads meet.
+func (p *Pool) worth(products int) *Pool {
+	if products < 1<<20 {
+		return nil
+	}
+	return p
+}
+
 // Threads is the number of goroutines that take part in a Run, at least 1.
 func (p *Pool) Threads() int {
 	if p == nil {

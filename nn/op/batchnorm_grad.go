@@ -9,23 +9,19 @@ import (
 
 // SymDiff returns the gradients of x, gamma and beta, and with a skip connection of that.
 func (b *batchNorm) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	x, gamma := in[0], in[1]
-	last := out // the ReLU's output says where it was 0
-	if b.form == normPlain {
-		var err error
-		if last, err = ran(out); err != nil {
-			return nil, err
-		}
+	x, gamma, beta := in[0], in[1], in[2]
+	if b.form == normAddReLU {
+		return b.skipGradients(x, gamma, grad, out)
 	}
-	o, err := newBase(b.pool, b.form.String()+"Back", x.Shape(), x, gamma, grad, last)
+	after, err := ran(out)
 	if err != nil {
 		return nil, err
 	}
-	back := batchNormBack{base: o, forward: b, gamma: newTensor(gamma.Shape()), beta: newTensor(gamma.Shape())}
-	if b.form == normAddReLU {
-		return b.skipGradients(&batchNormSkip{back, b.kernel.Twin()}, x, gamma, grad, last)
+	back, err := b.newBack(x, gamma, grad, after, beta)
+	if err != nil {
+		return nil, err
 	}
-	dx, err := gorgonia.ApplyOp(&back, x, gamma, grad, last)
+	dx, err := gorgonia.ApplyOp(back, x, gamma, grad, after, beta)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +31,12 @@ func (b *batchNorm) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgon
 
 // skipGradients makes two operations, one for the gradient of the skip connection and one for that of x, so that both can share
 // planned memory.
-func (b *batchNorm) skipGradients(back *batchNormSkip, x, gamma, grad, out *gorgonia.Node) (gorgonia.Nodes, error) {
+func (b *batchNorm) skipGradients(x, gamma, grad, out *gorgonia.Node) (gorgonia.Nodes, error) {
+	inner, err := b.newBack(x, gamma, grad, out)
+	if err != nil {
+		return nil, err
+	}
+	back := &batchNormSkip{*inner, b.kernel.Twin()}
 	dskip, err := gorgonia.ApplyOp(back, x, gamma, grad, out)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,12 @@ type batchNormBack struct {
 	gamma, beta *tensor.Dense
 }
 
+// newBack makes an operation on x, gamma and others with an output of the shape of x.
+func (b *batchNorm) newBack(in ...*gorgonia.Node) (*batchNormBack, error) {
+	o, err := newBase(b.pool, b.form.String()+"Back", in[0].Shape(), in...)
+	return &batchNormBack{base: o, forward: b, gamma: newTensor(in[1].Shape()), beta: newTensor(in[1].Shape())}, err
+}
+
 func (b *batchNormBack) picks(of *gorgonia.Node) (dgamma, dbeta *gorgonia.Node, err error) {
 	if dgamma, err = newPick("batchNormGamma", of, b.gamma); err != nil {
 		return nil, nil, err
@@ -72,7 +79,7 @@ func (b *batchNormBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	x, gamma, dy := b.arg(in, 0), b.arg(in, 1), b.arg(in, 2)
 	fixed := !b.forward.config.Train
 	if b.forward.form == normReLU {
-		b.forward.kernel.BackwardReLU(dx, dgamma, dbeta, x, gamma, b.arg(in, 3), dy, fixed)
+		b.forward.kernel.BackwardReLU(dx, dgamma, dbeta, x, gamma, b.arg(in, 4), dy, fixed)
 	} else {
 		b.forward.kernel.Backward(dx, dgamma, dbeta, x, gamma, dy, fixed)
 	}
