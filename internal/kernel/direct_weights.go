@@ -50,7 +50,7 @@ func newBackwardWeights(p *Pool, s ConvShape, k, lanewise *microKernels) *backwa
 		c.groups /= 2
 	}
 	c.columns, c.inParts = min(c.panels, leastParts/c.groups), 1
-	if s.KernelH == 1 && s.KernelW == 1 && c.inG > s.Out { // read rather dy often than x
+	if s.KernelH == 1 && s.KernelW == 1 && s.groups() == 1 && s.In > s.Out { // read rather dy often than x
 		c.columns, c.inParts = 1, min(s.In, leastParts/c.groups)
 	}
 	c.tapParts = min(s.KernelH, (leastParts+c.groups*c.columns-1)/(c.groups*c.columns))
