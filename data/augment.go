@@ -16,7 +16,7 @@ type Augmentation interface {
 // workers goroutines, and leaves it as 8-bit pixels. All draws are keyed by
 // seed and the example's origin. Other inputs pass as they are.
 func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
-	return Map(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
+	return Map(ctx, in, workers, measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
 		p, ok := e.Input.(Picture)
 		if !ok {
 			return e, nil
@@ -30,5 +30,5 @@ func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, aug
 		}
 		e.Input = p.RGB()
 		return e, nil
-	})
+	}))
 }

@@ -4,30 +4,7 @@ package data
 // short last group. A failure of form ends the stream. The group is form's
 // only until it returns.
 func Batches[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Seq[Batch] {
-	return func(yield func(Batch, error) bool) {
-		group := make([]T, 0, size)
-		ordinal := int64(0)
-		for x, err := range in {
-			if err != nil {
-				yield(Batch{}, err)
-				return
-			}
-			if group = append(group, x); len(group) < size {
-				continue
-			}
-			b, err := form(group)
-			if err != nil {
-				yield(Batch{}, err)
-				return
-			}
-			b.Ordinal = ordinal
-			if !yield(b, nil) {
-				return
-			}
-			ordinal++
-			group = group[:0]
-		}
-	}
+	return groups(in, size, false, func(group []T, _ int) (Batch, error) { return form(group) })
 }
 
 // Padded repeats the last item of in until their number is a multiple of
@@ -35,40 +12,49 @@ func Batches[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Se
 // the repeats. It is how evaluation sees every example just once in batches
 // of one size.
 func Padded[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Seq[Batch] {
-	weigh := func(group []T, real int, ordinal int64) (Batch, error) {
+	return groups(in, size, true, func(group []T, real int) (Batch, error) {
 		b, err := form(group)
 		if err == nil {
-			b.Ordinal = ordinal
 			b.Weights = Array{Shape: []int{size}, F32: make([]float32, size)}
 			for i := range real {
 				b.Weights.F32[i] = 1
 			}
 		}
 		return b, err
-	}
+	})
+}
+
+// groups makes a batch of each size items, of which the first real are no
+// padding. A short last group is padded with its last item, or dropped.
+func groups[T any](in Seq[T], size int, pad bool, form func(group []T, real int) (Batch, error)) Seq[Batch] {
 	return func(yield func(Batch, error) bool) {
 		group := make([]T, 0, size)
 		ordinal := int64(0)
+		next := func(real int) bool {
+			b, err := form(group, real)
+			if err != nil {
+				yield(Batch{}, err)
+				return false
+			}
+			b.Ordinal = ordinal
+			ordinal++
+			group = group[:0]
+			return yield(b, nil)
+		}
 		for x, err := range in {
 			if err != nil {
 				yield(Batch{}, err)
 				return
 			}
-			if group = append(group, x); len(group) < size {
-				continue
-			}
-			b, err := weigh(group, size, ordinal)
-			if !yield(b, err) || err != nil {
+			if group = append(group, x); len(group) >= size && !next(size) {
 				return
 			}
-			ordinal++
-			group = group[:0]
 		}
-		if real := len(group); real > 0 {
+		if real := len(group); pad && real > 0 {
 			for len(group) < size {
 				group = append(group, group[real-1])
 			}
-			yield(weigh(group, real, ordinal))
+			next(real)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Faults func(o Origin, err error) error
 
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
-	return attempt(ctx, order, workers, func(ctx context.Context, o Origin) (Example, error) {
+	return attempt(ctx, StageRead, order, workers, func(ctx context.Context, o Origin) (Example, error) {
 		e, err := read(ctx, o)
 		e.Origin = o
 		return e, err
@@ -26,7 +26,7 @@ func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faul
 // Decode decodes the pictures of the examples, on up to workers goroutines.
 // Other inputs pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
-	return attempt(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
+	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
 		p, ok := e.Input.(Picture)
 		if !ok {
 			return e, nil
@@ -38,11 +38,12 @@ func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Se
 }
 
 // attempt is [Map] with a fault handler that is asked in order.
-func attempt[In any](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
+func attempt[In any](ctx context.Context, stage string, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
 	type outcome struct {
 		example Example
 		err     error
 	}
+	f = measured(ctx, stage, f)
 	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
 		e, err := f(ctx, v)
 		if ctx.Err() != nil {

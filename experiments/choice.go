@@ -1,9 +1,12 @@
 package experiments
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -52,4 +55,47 @@ func (c *Choice[T]) choose(r Registry, name string) (settings reflect.Value, kno
 		return reflect.ValueOf(value), nil
 	}
 	return reflect.Value{}, nil
+}
+
+// ParseModel reads a model in one line, as a flag has it: its name, or
+// name:key=value,key=value with its settings. A value may be a list: [64,32].
+func (r Registry) ParseModel(text string) (Choice[Model], error) {
+	name, settings, _ := strings.Cut(text, ":")
+	yaml := name
+	if settings != "" {
+		yaml += ":"
+	}
+	for settings != "" {
+		var setting string
+		setting, settings = cutList(settings)
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok {
+			return Choice[Model]{}, fmt.Errorf("--model %s: %q sets nothing; want key=value, such as depth=20", text, setting)
+		}
+		yaml += "\n  " + key + ": " + value
+	}
+	var c Choice[Model]
+	if err := r.decode("--model", []byte(yaml), &c); err != nil {
+		return c, err
+	}
+	if c.IsZero() {
+		return c, errors.New("--model: want the name of a model, such as resnet_cifar:depth=20")
+	}
+	return c, nil
+}
+
+// cutList cuts at the first comma outside of brackets.
+func cutList(s string) (first, rest string) {
+	depth := 0
+	for i, c := range s {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
 }

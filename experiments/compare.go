@@ -161,7 +161,7 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 	if err := r.open(ctx); err != nil {
 		return s, err
 	}
-	pool := op.NewPool(s.Train.Threads)
+	pool := op.NewPool(int(s.Train.ComputeThreads))
 	defer pool.Close()
 	if err := r.prepare(pool); err != nil {
 		return s, err

@@ -17,6 +17,9 @@ type Source interface {
 	Open(base string) (data.Source, error) // one of them; a data.Labelled one for classification
 }
 
+// NoTest is the Data.Test of a run that shall not use the test data there is.
+const NoTest = "none"
+
 // Dataset is the data of a run, split.
 type Dataset struct {
 	Train      data.Source // read with echoes
@@ -57,7 +60,7 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 		key, split string
 		to         *data.Source
 	}{{"train", s.Data.Train, &d.Train}, {"validation", s.Data.Validation, &d.Validation}, {"test", s.Data.Test, &d.Test}} {
-		if part.split == "" {
+		if part.split == "" || part.split == NoTest {
 			continue
 		}
 		slice, src, err := cut(part.key, part.split)

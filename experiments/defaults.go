@@ -49,7 +49,6 @@ func (s Spec) WithDefaults() Spec {
 	if s.Train.Optimizer.IsZero() {
 		s.Train.Optimizer = Choice[Optimizer]{"sgd", &optim.SGD{Momentum: 0.9, Nesterov: true}}
 	}
-	set(&s.Train.Threads, runtime.GOMAXPROCS(0))
 	rate := &s.Train.Rate
 	set(&rate.Schedule, "constant")
 	set(&rate.Start, 0.1)
@@ -165,7 +164,6 @@ func (s Spec) problems() []error {
 	if s.Train.EMA != nil {
 		check("train.ema", s.Train.EMA.Check())
 	}
-	atLeast("train.threads", s.Train.Threads, 1)
 	errs = append(errs, s.Train.Rate.problems()...)
 	if s.Stop.MaxFresh < 0 || s.Stop.MaxSteps < 0 || s.Stop.MaxEpochs < 0 {
 		bad("stop", "a limit is negative")

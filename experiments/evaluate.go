@@ -57,7 +57,7 @@ func (s Spec) EvaluateWeights(ctx context.Context, weights string) ([]Evaluated,
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	pool := op.NewPool(s.Train.Threads)
+	pool := op.NewPool(int(s.Train.ComputeThreads))
 	defer pool.Close()
 	if err := r.prepare(pool); err != nil {
 		return nil, err

@@ -30,6 +30,12 @@ type Model interface {
 	Build(classes int) (nn.Model, error)
 }
 
+// Pictured is a Model made for pictures of size × size pixels in so many
+// classes, rather than for 32 × 32 in 10.
+type Pictured interface {
+	Pictures() (size, classes int)
+}
+
 // DefaultRegistry returns what the command line knows.
 func DefaultRegistry() Registry {
 	return Registry{
@@ -52,6 +58,7 @@ func DefaultRegistry() Registry {
 		Models: map[string]func() Model{
 			"mlp":          func() Model { return new(MLP) },
 			"resnet_cifar": func() Model { return new(ResNetCIFAR) },
+			"resnet":       func() Model { return new(ResNet) },
 		},
 		Optimizers: map[string]func() Optimizer{
 			"sgd":   func() Optimizer { return new(optim.SGD) },
@@ -78,3 +85,14 @@ type ResNetCIFAR struct {
 func (m *ResNetCIFAR) Build(classes int) (nn.Model, error) {
 	return models.ResNetCIFAR(m.Depth, classes)
 }
+
+// ResNet is models.ResNet in a Spec.
+type ResNet struct {
+	Depth int `yaml:"depth"` // 18, 34 or 50
+}
+
+// Build implements [Model].
+func (m *ResNet) Build(classes int) (nn.Model, error) { return models.ResNet(m.Depth, classes) }
+
+// Pictures implements [Pictured]: those of ImageNet.
+func (m *ResNet) Pictures() (size, classes int) { return 224, 1000 }

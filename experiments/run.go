@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/optim"
@@ -51,7 +52,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	if err := r.open(ctx); err != nil {
 		return report.Summary{}, err
 	}
-	pool := op.NewPool(r.Spec.Train.Threads)
+	pool := op.NewPool(int(r.Spec.Train.ComputeThreads))
 	defer pool.Close()
 	if err := r.prepare(pool); err != nil {
 		return report.Summary{}, err
@@ -99,6 +100,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
+	if err := kernel.CheckPath(); err != nil {
+		return err
+	}
 	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
 	if err != nil {
 		return fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)

@@ -93,9 +93,9 @@ func TestWorkersAndThreadsDoNotChangeTheBits(t *testing.T) {
 	for _, strategy := range echo.Strategies() {
 		t.Run(string(strategy), func(t *testing.T) {
 			weights := func(workers string) [][]float32 {
-				_, dir := trained(t, parse(t, small, "model={resnet_cifar: {depth: 8}}", "stop.max_steps=4", "evaluate.every=100 steps", "data.test=",
+				_, dir := trained(t, parse(t, small, "model={resnet_cifar: {depth: 8}}", "stop.max_steps=4", "evaluate.every=100 steps", "data.test=none",
 					"echo={strategy: "+string(strategy)+", factor: 2.5}",
-					"pipeline.readers="+workers, "pipeline.workers="+workers, "train.threads="+workers))
+					"pipeline.readers="+workers, "pipeline.workers="+workers, "train.compute_threads="+workers))
 				f, err := safetensors.ReadFile(filepath.Join(dir, FinalWeights))
 				if err != nil {
 					t.Fatal(err)

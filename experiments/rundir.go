@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // written are the files that a run writes to its directory.
@@ -68,8 +70,8 @@ type Meta struct {
 func newMeta(s Spec) Meta {
 	m := Meta{
 		Started: time.Now().UTC().Truncate(time.Second), Version: Version(), Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.Threads,
-		Kernel: "go", Modules: map[string]string{},
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Threads: s.Train.ComputeThreads.number(),
+		Kernel: kernel.ActivePath().String(), Modules: map[string]string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {

@@ -33,7 +33,7 @@ type Data struct {
 	Source     Choice[Source] `yaml:"source"`
 	Train      string         `yaml:"train,omitempty"`      // default: train or all, without what validation takes
 	Validation string         `yaml:"validation,omitempty"` // default: val where it exists, else the last tenth of train
-	Test       string         `yaml:"test,omitempty"`       // used once, at the end; default: test where it exists
+	Test       string         `yaml:"test,omitempty"`       // used once, at the end; none, or default: test where it exists
 	SplitSeed  uint64         `yaml:"split_seed"`           // of the permutation that splits are cut from; default 0
 	Order      data.Ordering  `yaml:"order"`                // permuted (default) or sequential
 	OnError    string         `yaml:"on_error"`             // fail (default) or skip: what a damaged record does
@@ -76,7 +76,7 @@ type TrainSpec struct {
 	LabelSmoothing float64           `yaml:"label_smoothing,omitempty"` // 0 to 1; default 0
 	ClipNorm       float64           `yaml:"clip_norm,omitempty"`       // bound of the gradient's global norm; default 0: none
 	EMA            *optim.EMA        `yaml:"ema,omitempty"`             // average of the weights that is evaluated; default none
-	Threads        int               `yaml:"threads"`                   // that compute a step; default: one a core
+	ComputeThreads Threads           `yaml:"compute_threads"`           // of a step: a number, or auto (default), one a core
 }
 
 // RateSpec is the learning rate over time.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -170,6 +171,38 @@ func (b Buffer) of(size Bytes) Buffer {
 		return b
 	}
 	return Buffer{Items: max(int(b.Memory/size), 1)}
+}
+
+// Threads is a number of threads; 0, written auto, means one a core.
+type Threads int
+
+// UnmarshalText reads a number from 1, or auto.
+func (t *Threads) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*t = 0
+		return nil
+	}
+	n, err := parseCount(string(text))
+	if err != nil || n < 1 || n > 1024 {
+		return fmt.Errorf("%q is no number of threads; want 1 to 1024, or auto", text)
+	}
+	*t = Threads(n)
+	return nil
+}
+
+// MarshalYAML writes t so that UnmarshalText reads it back.
+func (t Threads) MarshalYAML() (any, error) {
+	if t == 0 {
+		return "auto", nil
+	}
+	return int(t), nil
+}
+
+func (t Threads) number() int {
+	if t == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return int(t)
 }
 
 // Target is a goal on the validation data: "val_error<=0.09".

@@ -29,6 +29,20 @@ func ExampleResNetCIFAR() {
 	// Output: (8, 10) 269722
 }
 
+func ExampleResNet() {
+	model, err := models.ResNet(50, 1000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var params nn.Params
+	s := nn.NewScope(&params, nn.Config{Seed: 1})
+	images := gorgonia.NewTensor(s.Graph(), tensor.Float32, 4, gorgonia.WithName("images"), gorgonia.WithShape(1, 224, 224, 3))
+	logits := model.Apply(s, gorgonia.Nodes{images})
+	fmt.Println(logits[0].Shape(), params.Count(), s.Err())
+	// Output: (1, 1000) 25557032 <nil>
+}
+
 func ExampleMLP() {
 	var params nn.Params
 	s := nn.NewScope(&params, nn.Config{})

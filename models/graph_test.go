@@ -10,24 +10,30 @@ import (
 	"github.com/reprise-ml/reprise/nn"
 )
 
-// graph is a classifier of images of 32 by 32 pixels with its loss.
+// graph is a classifier of images of size by size pixels with its loss.
 type graph struct {
-	rows           int
+	rows, size     int
 	x, y, w        *gorgonia.Node
 	logits, loss   *gorgonia.Node
 	weights, grads gorgonia.Nodes
 	machine        *exec.Machine
 }
 
+// newGraph makes one for images of 32 by 32 pixels.
 func newGraph(t *testing.T, m nn.Model, p *nn.Params, rows int, c nn.Config) *graph {
 	t.Helper()
+	return newGraphOf(t, m, p, rows, 32, c)
+}
+
+func newGraphOf(t *testing.T, m nn.Model, p *nn.Params, rows, size int, c nn.Config) *graph {
+	t.Helper()
 	s := nn.NewScope(p, c)
-	g := &graph{rows: rows}
+	g := &graph{rows: rows, size: size}
 	input := func(name string, of tensor.Dtype, shape ...int) *gorgonia.Node {
 		return gorgonia.NewTensor(s.Graph(), of, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...),
 			gorgonia.WithValue(tensor.New(tensor.Of(of), tensor.WithShape(shape...))))
 	}
-	g.x = input("x", tensor.Float32, rows, 32, 32, 3)
+	g.x = input("x", tensor.Float32, rows, size, size, 3)
 	g.y = input("y", tensor.Int32, rows)
 	g.w = input("w", tensor.Float32, rows)
 	outputs := m.Apply(s, gorgonia.Nodes{g.x})
@@ -50,13 +56,16 @@ func newGraph(t *testing.T, m nn.Model, p *nn.Params, rows int, c nn.Config) *gr
 }
 
 // setBatch fills the inputs by the formula.
-func (g *graph) setBatch() {
-	u := formula("input", g.rows*3*32*32)
+func (g *graph) setBatch() { g.setBatchOf("input") }
+
+func (g *graph) setBatchOf(name string) {
+	pixels := g.size * g.size
+	u := formula(name, g.rows*3*pixels)
 	x := floats(g.x.Value())
 	for n := range g.rows { // [rows, channels, pixels] to [rows, pixels, channels]
 		for c := range 3 {
-			for p := range 32 * 32 {
-				x[(n*32*32+p)*3+c] = float32(1.5 * u[(n*3+c)*32*32+p])
+			for p := range pixels {
+				x[(n*pixels+p)*3+c] = float32(1.5 * u[(n*3+c)*pixels+p])
 			}
 		}
 	}

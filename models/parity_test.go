@@ -60,6 +60,8 @@ func setWeights(t *testing.T, p *nn.Params) {
 		case strings.HasSuffix(w.Name, "running_var"):
 			scale, shift = 0.5, 1
 		case strings.HasSuffix(w.Name, "running_mean"), strings.HasSuffix(w.Name, "bias"):
+		case strings.HasSuffix(w.Name, "bn3.weight"):
+			scale, shift = 0.05, 0.25
 		case len(w.Shape) == 1:
 			scale, shift = 0.2, 1
 		default:

@@ -32,8 +32,7 @@ type resNetCIFAR struct {
 // Apply implements [nn.Layer].
 func (m resNetCIFAR) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("conv1", conv3x3(16, 1), x)
-	x = s.Apply("bn1", nn.BatchNorm{}, x)
-	x = s.Apply("relu", nn.ReLU{}, x)
+	x = s.Apply("bn1", nn.BatchNorm{ReLU: true}, x)
 	for stage, width := range []int{16, 32, 64} {
 		for block := range m.Blocks {
 			stride := 1
@@ -54,12 +53,10 @@ type basicBlock struct{ Width, Stride int }
 // Apply implements [nn.Layer].
 func (b basicBlock) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	y := s.Apply("conv1", conv3x3(b.Width, b.Stride), x)
-	y = s.Apply("bn1", nn.BatchNorm{}, y)
-	y = s.Apply("relu", nn.ReLU{}, y)
+	y = s.Apply("bn1", nn.BatchNorm{ReLU: true}, y)
 	y = s.Apply("conv2", conv3x3(b.Width, 1), y)
-	y = s.Apply("bn2", nn.BatchNorm{}, y)
 	x = s.Apply("shortcut", nn.Shortcut{Out: b.Width, Stride: b.Stride}, x)
-	return s.Apply("relu", nn.ReLU{}, s.Add(y, x))
+	return s.Apply("bn2", nn.BatchNorm{ReLU: true}.Plus(x), y)
 }
 
 func conv3x3(width, stride int) nn.Conv {

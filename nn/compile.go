@@ -13,5 +13,5 @@ func (s *Scope) Compile(keep ...*gorgonia.Node) (*exec.Machine, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return exec.Config{Sum: op.Sum(s.Pool())}.Compile(s.graph, keep)
+	return exec.Config{Sum: op.Sum(s.Pool()), Trace: s.config.Trace}.Compile(s.graph, keep)
 }

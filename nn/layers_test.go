@@ -24,6 +24,9 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 		{Conv{Out: 4, Kernel: 3, Stride: 2, Pad: 1, Bias: true}, image, []int{2, 4, 3, 4}, "weight[4 3 3 3] bias[4]"},
 		{BatchNorm{}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
 		{BatchNorm{Momentum: 0.01, Epsilon: 1e-3, Ghost: 2}, []int{4, 3}, []int{4, 3}, "weight[3] bias[3] running_mean[3] running_var[3]"},
+		{BatchNorm{ReLU: true}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
+		{block{}, image, image, "conv.weight[3 3 3 3] bn.weight[3] bn.bias[3] bn.running_mean[3] bn.running_var[3]"},
+		{block{Linear: true}, image, image, "conv.weight[3 3 3 3] bn.weight[3] bn.bias[3] bn.running_mean[3] bn.running_var[3]"},
 		{ReLU{}, image, image, ""},
 		{Dropout{Rate: 0.5}, image, image, ""},
 		{MaxPool{Kernel: 2}, image, []int{2, 3, 3, 3}, ""},
@@ -147,12 +150,48 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 	}
 }
 
+// block is a convolution beside a skip connection, with a ReLU or without.
+type block struct{ Linear, Steps bool }
+
+func (b block) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
+	y := s.Apply("conv", Conv{Out: x.Shape()[3], Kernel: 3, Pad: 1}, x)
+	if !b.Steps {
+		return s.Apply("bn", BatchNorm{ReLU: !b.Linear, Ghost: 2}.Plus(x), y)
+	}
+	y = s.Add(s.Apply("bn", BatchNorm{Ghost: 2}, y), x)
+	if b.Linear {
+		return y
+	}
+	return s.Apply("relu", ReLU{}, y)
+}
+
+func TestANormalisationPlusASkipConnectionAgreesWithItsSteps(t *testing.T) {
+	for _, linear := range []bool{false, true} {
+		for _, train := range []bool{false, true} {
+			var p Params
+			run := func(steps bool) []float32 {
+				s := NewScope(&p, Config{Train: train})
+				y := s.Apply("", block{linear, steps}, images(s, 4, 5, 6, 3))
+				if s.Err() != nil {
+					t.Fatal(s.Err())
+				}
+				return compute(t, s, y)
+			}
+			if got, want := run(false), run(true); !slices.Equal(got, want) {
+				t.Errorf("linear %v, train %v: %v, in steps %v", linear, train, got[:6], want[:6])
+			}
+		}
+	}
+}
+
 // everything has every layer there is, and values with more than one gradient.
 var everything = Sequential{
 	Conv{Out: 4, Kernel: 3, Pad: 1, Bias: true},
 	BatchNorm{Ghost: 2},
 	ReLU{},
 	Residual{Body: Sequential{Conv{Out: 4, Kernel: 3, Pad: 1}, BatchNorm{}, Dropout{Rate: 0.2}}},
+	block{},
+	BatchNorm{ReLU: true},
 	MaxPool{Kernel: 2},
 	Residual{Body: Conv{Out: 8, Kernel: 3, Stride: 2, Pad: 1}, Shortcut: Shortcut{Out: 8, Stride: 2}},
 	Residual{Body: Residual{Body: Conv{Out: 8, Kernel: 1}}},

@@ -14,10 +14,27 @@ type BatchNorm struct {
 	Momentum float64 // of the running statistics; 0 means 0.1
 	Epsilon  float64 // added to the variance; 0 means 1e-5
 	Ghost    int     // rows that are normalised together; 0 means the whole batch
+	ReLU     bool    // end with a ReLU, which then takes no pass of its own
 }
 
 // Apply implements [Layer].
-func (l BatchNorm) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
+func (l BatchNorm) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node { return l.apply(s, x, nil) }
+
+// Plus returns the layer that is l with skip, a node of the shape of its input, added before the ReLU: the end of a residual
+// block. It belongs to the graph of skip.
+func (l BatchNorm) Plus(skip *gorgonia.Node) Layer { return batchNormPlus{l, skip} }
+
+type batchNormPlus struct {
+	BatchNorm
+	skip *gorgonia.Node
+}
+
+// Apply implements [Layer].
+func (l batchNormPlus) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
+	return l.BatchNorm.apply(s, x, l.skip)
+}
+
+func (l BatchNorm) apply(s *Scope, x, skip *gorgonia.Node) *gorgonia.Node {
 	if x.Dims() != 2 && !s.wants(x, "rows", "height", "width", "channels") {
 		return x
 	}
@@ -25,7 +42,16 @@ func (l BatchNorm) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	gamma := s.Weight("weight", Ones, channels)
 	beta := s.Weight("bias", Zeros, channels)
 	statistics := s.Statistics(channels)
-	return s.Keep(op.BatchNorm(s.Pool(), x, gamma, beta, statistics, op.BatchNormConfig{
-		Train: s.Train(), Momentum: float32(l.Momentum), Epsilon: float32(l.Epsilon), Ghost: l.Ghost,
-	}))
+	c := op.BatchNormConfig{Train: s.Train(), Momentum: float32(l.Momentum), Epsilon: float32(l.Epsilon), Ghost: l.Ghost}
+	switch {
+	case skip != nil && l.ReLU:
+		return s.Keep(op.BatchNormAddReLU(s.Pool(), x, skip, gamma, beta, statistics, c))
+	case l.ReLU:
+		return s.Keep(op.BatchNormReLU(s.Pool(), x, gamma, beta, statistics, c))
+	}
+	y := s.Keep(op.BatchNorm(s.Pool(), x, gamma, beta, statistics, c))
+	if skip == nil {
+		return y
+	}
+	return s.Add(y, skip)
 }

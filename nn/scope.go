@@ -8,15 +8,17 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/reprise-ml/reprise/internal/exec"
 	"github.com/reprise-ml/reprise/nn/op"
 )
 
 // Config says what a graph is for. The zero Config is an evaluation graph that computes on one
 // thread.
 type Config struct {
-	Train bool     // normalise by the statistics of the batch, drop out
-	Seed  uint64   // of the first values of weights, and of dropout
-	Pool  *op.Pool // the threads of every op, from op.NewPool; nil means one thread
+	Train bool        // normalise by the statistics of the batch, drop out
+	Seed  uint64      // of the first values of weights, and of dropout
+	Pool  *op.Pool    // the threads of every op, from op.NewPool; nil means one thread
+	Trace *exec.Trace // is given the ops that run, and may time them; nil means none
 }
 
 // Scope is a place in a graph that is being built: a path, the weights, and the first error met.

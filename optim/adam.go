@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // Adam is torch.optim.Adam. At step t, counted from 1:
@@ -89,36 +91,16 @@ func (o moments) step(c *core, weights []gorgonia.ValueGrad, decoupled bool) err
 	for i := range c.slots {
 		s := &c.slots[i]
 		rate, decay := base*s.rate, decayOf(s, o.decay)
-		u := adamUpdate{
-			beta1: float32(o.beta1), rest1: float32(1 - o.beta1),
-			beta2: float32(o.beta2), rest2: float32(1 - o.beta2),
-			shrink: 1, couple: float32(decay),
-			root: float32(correction2), epsilon: float32(o.epsilon), size: float32(rate / correction1),
+		u := kernel.Adam{
+			Beta1: float32(o.beta1), Rest1: float32(1 - o.beta1),
+			Beta2: float32(o.beta2), Rest2: float32(1 - o.beta2),
+			Shrink: 1, Couple: float32(decay),
+			Root: float32(correction2), Epsilon: float32(o.epsilon), Size: float32(rate / correction1),
 		}
 		if decoupled {
-			u.shrink, u.couple = float32(1-rate*decay), 0
+			u.Shrink, u.Couple = float32(1-rate*decay), 0
 		}
-		u.apply(s.weight, s.grad, s.buffers[0], s.buffers[1])
+		u.Step(s.weight, s.grad, s.buffers[0], s.buffers[1])
 	}
 	return nil
-}
-
-// adamUpdate is the factors of one pass over a weight.
-type adamUpdate struct {
-	beta1, rest1, beta2, rest2 float32 // rest is 1-beta
-	shrink, couple             float32 // decoupled and coupled decay
-	root                       float32 // √(1-Beta2^t)
-	epsilon                    float32
-	size                       float32 // rate/(1-Beta1^t)
-}
-
-func (u adamUpdate) apply(w, g, m, v []float32) {
-	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
-	for i, gi := range g {
-		gi += u.couple * w[i]
-		mi := u.beta1*m[i] + u.rest1*gi
-		vi := u.beta2*v[i] + u.rest2*gi*gi
-		m[i], v[i] = mi, vi
-		w[i] = u.shrink*w[i] - u.size*mi/(float32(math.Sqrt(float64(vi)))/u.root+u.epsilon)
-	}
 }

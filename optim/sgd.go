@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // SGD is stochastic gradient descent with momentum, as torch.optim.SGD without dampening:
@@ -50,39 +52,13 @@ func (o *SGD) Step(weights []gorgonia.ValueGrad) error {
 		rate, decay := float32(base*s.rate), float32(decayOf(s, o.WeightDecay))
 		switch {
 		case o.Momentum == 0:
-			descend(s.weight, s.grad, rate, decay)
+			kernel.SGD(s.weight, s.grad, rate, decay)
 		case o.Nesterov:
-			descendNesterov(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
+			kernel.Nesterov(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
 		default:
-			descendMomentum(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
+			kernel.Momentum(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
 		}
 	}
 	o.steps++
 	return nil
-}
-
-func descend(w, g []float32, rate, decay float32) {
-	w = w[:len(g)]
-	for i, gi := range g {
-		w[i] -= rate * (gi + decay*w[i])
-	}
-}
-
-func descendMomentum(w, g, b []float32, rate, momentum, decay float32) {
-	w, b = w[:len(g)], b[:len(g)]
-	for i, gi := range g {
-		bi := momentum*b[i] + (gi + decay*w[i])
-		b[i] = bi
-		w[i] -= rate * bi
-	}
-}
-
-func descendNesterov(w, g, b []float32, rate, momentum, decay float32) {
-	w, b = w[:len(g)], b[:len(g)]
-	for i, gi := range g {
-		gi += decay * w[i]
-		bi := momentum*b[i] + gi
-		b[i] = bi
-		w[i] -= rate * (gi + momentum*bi)
-	}
 }

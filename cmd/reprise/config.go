@@ -67,10 +67,7 @@ func configCheck() *cobra.Command {
 		Short: "Check a spec, its data and its model, and train nothing",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				spec.path = args[0]
-			}
-			s, err := spec.load(cmd)
+			s, err := spec.loadArgument(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -93,10 +90,7 @@ func configPrint() *cobra.Command {
 		Short: "Print a spec in full, with all defaults",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				spec.path = args[0]
-			}
-			s, err := spec.load(cmd)
+			s, err := spec.loadArgument(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -14,10 +14,7 @@ func explainCommand() *cobra.Command {
 		Example: `  reprise explain run.yaml --strategy batch --factor 4`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				spec.path = args[0]
-			}
-			s, err := spec.load(cmd)
+			s, err := spec.loadArgument(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -94,7 +94,7 @@ Start with: reprise quickstart`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []*cobra.Command{
-		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), configCommand(), versionCommand(),
+		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), benchCommand(), configCommand(), versionCommand(),
 	} {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, given []string) error {
@@ -138,6 +138,14 @@ func (f *specFlags) addTarget(cmd *cobra.Command) {
 func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "strategy", "echo.strategy", "where to echo: none, read, example, augmentation or batch")
 	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
+}
+
+// loadArgument is load where the spec may be named as an argument too.
+func (f *specFlags) loadArgument(cmd *cobra.Command, args []string) (experiments.Spec, error) {
+	if len(args) == 1 {
+		f.path = args[0]
+	}
+	return f.load(cmd)
 }
 
 // load reads the Spec that the flags name and change.

@@ -97,6 +97,9 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 		{"no run in a directory", []string{"eval", "."}, 1, "config.yaml"},
 		{"a strategy that is not", []string{"compare", "-c", "run.yaml", "--strategies", "loud"}, 2, "loud"},
 		{"no seeds", []string{"compare", "-c", "run.yaml", "--seeds", "0"}, 2, "--seeds"},
+		{"a step measured", []string{"bench", "step", "--model", "mlp", "--batch", "2", "--seconds", "0.01", "--ops"}, 0, ""},
+		{"a model of no name", []string{"bench", "step", "--model", "resnt"}, 2, `did you mean "resnet"?`},
+		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "time"},
 		{"version", []string{"version"}, 0, ""},
 		{"help", []string{"--help"}, 0, ""},
 	} {

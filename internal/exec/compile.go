@@ -38,6 +38,8 @@ type Config struct {
 	// gradients, which Gorgonia adds with a built-in op. The three have the
 	// same length and dst overlaps neither a nor b. Nil means a plain loop.
 	Sum func(dst, a, b []float32)
+	// Trace, if not nil, is given the steps of the machine.
+	Trace *Trace
 }
 
 // Compile prepares to compute the nodes of keep, and what they need, in g.
@@ -85,9 +87,11 @@ func (c Config) Compile(g *gorgonia.ExprGraph, keep gorgonia.Nodes) (*Machine, e
 			t.op = newSum(n, c.Sum)
 		}
 		work = append(work, t)
-		m.steps = append(m.steps, step{
-			do: t.op.Do, name: label(g, n), in: t.in, out: i, args: make([]gorgonia.Value, len(t.in)),
-		})
+		s := step{do: t.op.Do, name: label(g, n), in: t.in, out: i, args: make([]gorgonia.Value, len(t.in))}
+		if c.Trace != nil {
+			s.do = c.Trace.add(s.name, t.op)
+		}
+		m.steps = append(m.steps, s)
 		if c, ok := t.op.(Committer); ok {
 			m.committers = append(m.committers, c)
 		}

@@ -28,7 +28,7 @@ type input struct {
 }
 
 type step struct {
-	do   func(...gorgonia.Value) (gorgonia.Value, error)
+	do   do
 	name string
 	in   []int
 	args []gorgonia.Value

@@ -25,6 +25,7 @@ func (s *sum) Do(v ...gorgonia.Value) (gorgonia.Value, error) {
 	return s.out, nil
 }
 
+func (s *sum) String() string            { return "sum" }
 func (s *sum) Output() *tensor.Dense     { return s.out }
 func (s *sum) SetOutput(t *tensor.Dense) { s.out = t }
 

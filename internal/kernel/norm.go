@@ -18,27 +18,52 @@ type BatchNorm struct {
 	Variance []float32 // biased: divided by Rows
 	InvStd   []float32 // 1/√(Variance + epsilon)
 
-	shape            NormShape
-	pool             *Pool
-	rows, parts      int       // rows a part, parts a group
-	sums             []float64 // [part][2][Channels]
-	scale, mul, add  []float32 // [Groups][Channels]
-	y, x, dy, shift  []float32
-	stat, norm, both func(worker, part int)
-	apply            func(worker, part int)
+	shape       NormShape
+	pool        *Pool
+	path        Path
+	rows, parts int       // rows a part, parts a group
+	times       int       // rows that assembly takes as one
+	sums        []float64 // [part][2][times·Channels], of which the first Channels are valid
+
+	// Factors by group and lane, [Groups][times·Channels].
+	mean, scale, mul, add []float32
+
+	y, x, dy, skip               []float32 // of the pass under way; y is what it writes
+	gate                         []float32 // output of the ReLU
+	form                         normForm
+	stat, norm, reduce, backward func(worker, part int)
 }
+
+// normForm says what a pass does besides normalising.
+type normForm int
+
+const (
+	normPlain normForm = iota
+	normReLU
+	normAddReLU
+)
 
 // NewBatchNorm makes the kernel for a shape.
 func NewBatchNorm(p *Pool, s NormShape) *BatchNorm {
-	b := &BatchNorm{shape: s, pool: p}
+	b := &BatchNorm{shape: s, pool: p, path: ActivePath()}
 	b.rows = min(s.Rows, max(1, chunk/s.Channels))
 	b.parts = (s.Rows + b.rows - 1) / b.rows
-	b.sums = make([]float64, s.Groups*b.parts*2*s.Channels)
+	b.times = fold(b.path, s.Channels, b.rows)
+	b.sums = make([]float64, s.Groups*b.parts*2*b.times*s.Channels)
 	n := s.Groups * s.Channels
 	b.Mean, b.Variance, b.InvStd = make([]float32, n), make([]float32, n), make([]float32, n)
-	b.scale, b.mul, b.add = make([]float32, n), make([]float32, n), make([]float32, n)
-	b.stat, b.norm, b.both, b.apply = b.statPart, b.normPart, b.bothPart, b.applyPart
+	n *= b.times
+	b.mean, b.scale, b.mul, b.add = make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+	b.stat, b.norm, b.reduce, b.backward = b.statPart, b.normPart, b.reducePart, b.backwardPart
 	return b
+}
+
+// Twin is a BatchNorm of the same shape with the same statistics, now and later, but with room of its own for the sums and factors
+// that BackwardSkip leaves to BackwardInput.
+func (b *BatchNorm) Twin() *BatchNorm {
+	t := NewBatchNorm(b.pool, b.shape)
+	t.Mean, t.Variance, t.InvStd = b.Mean, b.Variance, b.InvStd
+	return t
 }
 
 // Statistics computes mean, variance and inverse standard deviation of x:
@@ -85,16 +110,29 @@ func (b *BatchNorm) Fixed(mean, variance []float32, epsilon float32) {
 //
 //	y[g, r, c] = (x[g, r, c] - mean[g, c]) * invStd[g, c] * gamma[c] + beta[c]
 func (b *BatchNorm) Normalise(y, x, gamma, beta []float32) {
+	b.normalise(normPlain, y, x, nil, gamma, beta)
+}
+
+// NormaliseReLU computes the ReLU of what Normalise does, in one pass.
+func (b *BatchNorm) NormaliseReLU(y, x, gamma, beta []float32) {
+	b.normalise(normReLU, y, x, nil, gamma, beta)
+}
+
+// NormaliseAddReLU computes the ReLU of skip plus what Normalise does, in one pass.
+func (b *BatchNorm) NormaliseAddReLU(y, x, skip, gamma, beta []float32) {
+	mustLen("skip connection", skip, b.shape.len())
+	b.normalise(normAddReLU, y, x, skip, gamma, beta)
+}
+
+func (b *BatchNorm) normalise(form normForm, y, x, skip, gamma, beta []float32) {
 	mustLen("normalisation output", y, b.shape.len())
 	mustLen("normalisation input", x, b.shape.len())
 	mustLen("gamma", gamma, b.shape.Channels)
 	mustLen("beta", beta, b.shape.Channels)
-	for i, s := range b.InvStd {
-		b.scale[i] = s * gamma[i%b.shape.Channels]
-	}
-	b.y, b.x, b.shift = y, x, beta
+	b.spread(func(i, c int) (scale, mul, add float32) { return b.InvStd[i] * gamma[c], 0, beta[c] })
+	b.form, b.y, b.x, b.skip = form, y, x, skip
 	b.pool.Run(b.shape.Groups*b.parts, b.norm)
-	b.y, b.x, b.shift = nil, nil, nil
+	b.y, b.x, b.skip = nil, nil, nil
 }
 
 // Backward computes the gradients of Normalise after Statistics, x̂ being the normalised input:
@@ -105,145 +143,99 @@ func (b *BatchNorm) Normalise(y, x, gamma, beta []float32) {
 //
 // With fixed statistics (fixed is true) the two means are left out of dx. dx may be nil.
 func (b *BatchNorm) Backward(dx, dgamma, dbeta, x, gamma, dy []float32, fixed bool) {
+	b.sumGradients(normPlain, nil, dgamma, dbeta, x, gamma, nil, dy, fixed)
+	if dx != nil {
+		b.inputGradient(normPlain, dx, x, nil, dy)
+	}
+}
+
+// BackwardReLU computes the gradients of NormaliseReLU: those of Normalise with dy only where y, the
+// output of NormaliseReLU, is not 0. dx may be nil.
+func (b *BatchNorm) BackwardReLU(dx, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
+	mustLen("normalisation output", y, b.shape.len())
+	b.sumGradients(normReLU, nil, dgamma, dbeta, x, gamma, y, dy, fixed)
+	if dx != nil {
+		b.inputGradient(normReLU, dx, x, y, dy)
+	}
+}
+
+// BackwardSkip is the first pass of the gradients of NormaliseAddReLU: it computes dgamma and dbeta as BackwardReLU does, and
+//
+//	dskip[g, r, c] = dy[g, r, c] where y[g, r, c] is not 0, else 0
+//
+// which is the gradient of the skip connection. The second pass is BackwardInput.
+func (b *BatchNorm) BackwardSkip(dskip, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
+	mustLen("skip connection gradient", dskip, b.shape.len())
+	mustLen("normalisation output", y, b.shape.len())
+	b.sumGradients(normAddReLU, dskip, dgamma, dbeta, x, gamma, y, dy, fixed)
+}
+
+// BackwardInput is the second pass of the gradients of NormaliseAddReLU, after BackwardSkip: dx as in Backward with dskip for dy.
+func (b *BatchNorm) BackwardInput(dx, x, dskip []float32) {
+	b.inputGradient(normPlain, dx, x, nil, dskip)
+}
+
+// sumGradients computes dgamma, dbeta and the factors of inputGradient.
+func (b *BatchNorm) sumGradients(form normForm, dskip, dgamma, dbeta, x, gamma, y, dy []float32, fixed bool) {
 	mustLen("normalisation input", x, b.shape.len())
 	mustLen("normalisation output gradient", dy, b.shape.len())
 	mustLen("gamma", gamma, b.shape.Channels)
 	mustLen("gamma gradient", dgamma, b.shape.Channels)
 	mustLen("beta gradient", dbeta, b.shape.Channels)
-	b.x, b.dy = x, dy
-	b.pool.Run(b.shape.Groups*b.parts, b.both)
-	ch, rows := b.shape.Channels, float64(b.shape.Rows)
+	b.spread(func(_, _ int) (scale, mul, add float32) { return 0, 0, 0 })
+	b.form, b.y, b.x, b.gate, b.dy = form, dskip, x, y, dy
+	b.pool.Run(b.shape.Groups*b.parts, b.reduce)
+	b.y, b.x, b.gate, b.dy = nil, nil, nil, nil
+	rows := float64(b.shape.Rows)
+	ch := b.shape.Channels
 	for c := range ch {
 		var dg, db float64
 		for g := range b.shape.Groups {
-			i := g*ch + c
 			sum, product := b.total(g, c)
-			is := float64(b.InvStd[i])
-			product *= is // Σ dy·x̂
-			dg += product
+			dg += product * float64(b.InvStd[g*ch+c])
 			db += sum
-			a := float64(gamma[c]) * is
-			b.scale[i] = float32(a)
-			b.mul[i], b.add[i] = 0, 0
-			if !fixed {
-				b.mul[i], b.add[i] = float32(-a*is*product/rows), float32(-a*sum/rows)
-			}
 		}
 		dgamma[c], dbeta[c] = float32(dg), float32(db)
 	}
-	if dx != nil {
-		mustLen("normalisation input gradient", dx, b.shape.len())
-		b.y = dx
-		b.pool.Run(b.shape.Groups*b.parts, b.apply)
+	b.spread(func(i, c int) (scale, mul, add float32) {
+		is := float64(b.InvStd[i])
+		a := float64(gamma[c]) * is
+		if fixed {
+			return float32(a), 0, 0
+		}
+		sum, product := b.total(i/ch, c)
+		return float32(a), float32(-a * is * is * product / rows), float32(-a * sum / rows)
+	})
+}
+
+func (b *BatchNorm) inputGradient(form normForm, dx, x, y, dy []float32) {
+	mustLen("normalisation input gradient", dx, b.shape.len())
+	mustLen("normalisation input", x, b.shape.len())
+	mustLen("normalisation output gradient", dy, b.shape.len())
+	b.form, b.y, b.x, b.gate, b.dy = form, dx, x, y, dy
+	b.pool.Run(b.shape.Groups*b.parts, b.backward)
+	b.y, b.x, b.gate, b.dy = nil, nil, nil, nil
+}
+
+// spread sets the factors of every group and lane; f gets the index in Mean and the channel.
+func (b *BatchNorm) spread(f func(i, c int) (scale, mul, add float32)) {
+	ch := b.shape.Channels
+	for i, m := range b.Mean {
+		g, c := i/ch, i%ch
+		scale, mul, add := f(i, c)
+		for lane := g*ch*b.times + c; lane < (g+1)*ch*b.times; lane += ch {
+			b.mean[lane], b.scale[lane], b.mul[lane], b.add[lane] = m, scale, mul, add
+		}
 	}
-	b.y, b.x, b.dy = nil, nil, nil
 }
 
 // total adds up the partial sums of a group and a channel, in order.
 func (b *BatchNorm) total(g, c int) (first, second float64) {
+	lanes := b.times * b.shape.Channels
 	for p := g * b.parts; p < (g+1)*b.parts; p++ {
-		s := b.sums[p*2*b.shape.Channels:]
+		s := b.sums[p*2*lanes:]
 		first += s[c]
-		second += s[b.shape.Channels+c]
+		second += s[lanes+c]
 	}
 	return first, second
-}
-
-// span is the group of a part, its range of elements and its sums.
-func (b *BatchNorm) span(part int) (group, lo, hi int, sums []float64) {
-	group = part / b.parts
-	r := part % b.parts * b.rows
-	ch := b.shape.Channels
-	lo = (group*b.shape.Rows + r) * ch
-	hi = (group*b.shape.Rows + min(b.shape.Rows, r+b.rows)) * ch
-	return group, lo, hi, b.sums[part*2*ch : (part+1)*2*ch]
-}
-
-func (b *BatchNorm) statPart(_, part int) {
-	_, lo, hi, sums := b.span(part)
-	x, ch := b.x[lo:hi], b.shape.Channels
-	for c := 0; c < ch; c += 4 {
-		if c+4 <= ch {
-			var s0, s1, s2, s3, q0, q1, q2, q3 float64
-			for i := c; i+4 <= len(x); i += ch {
-				v := (*[4]float32)(x[i:])
-				a0, a1, a2, a3 := float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])
-				s0 += a0
-				s1 += a1
-				s2 += a2
-				s3 += a3
-				q0 += a0 * a0
-				q1 += a1 * a1
-				q2 += a2 * a2
-				q3 += a3 * a3
-			}
-			*(*[4]float64)(sums[c:]) = [4]float64{s0, s1, s2, s3}
-			*(*[4]float64)(sums[ch+c:]) = [4]float64{q0, q1, q2, q3}
-			continue
-		}
-		for d := c; d < ch; d++ {
-			var s, q float64
-			for i := d; i < len(x); i += ch {
-				v := float64(x[i])
-				s += v
-				q += v * v
-			}
-			sums[d], sums[ch+d] = s, q
-		}
-	}
-}
-
-// bothPart sums dy and dy·(x-mean).
-func (b *BatchNorm) bothPart(_, part int) {
-	g, lo, hi, sums := b.span(part)
-	x, ch := b.x[lo:hi], b.shape.Channels
-	dy := b.dy[lo:hi][:len(x)]
-	mean := b.Mean[g*ch : (g+1)*ch]
-	for c := 0; c < ch; c += 2 {
-		if c+2 <= ch {
-			var s0, s1, q0, q1 float64
-			m0, m1 := mean[c], mean[c+1]
-			for i := c; i+2 <= len(x); i += ch {
-				v, d := (*[2]float32)(x[i:]), (*[2]float32)(dy[i:])
-				d0, d1 := float64(d[0]), float64(d[1])
-				s0 += d0
-				s1 += d1
-				q0 += d0 * float64(v[0]-m0)
-				q1 += d1 * float64(v[1]-m1)
-			}
-			sums[c], sums[c+1], sums[ch+c], sums[ch+c+1] = s0, s1, q0, q1
-			continue
-		}
-		var s, q float64
-		for i := c; i < len(x); i += ch {
-			s += float64(dy[i])
-			q += float64(dy[i]) * float64(x[i]-mean[c])
-		}
-		sums[c], sums[ch+c] = s, q
-	}
-}
-
-func (b *BatchNorm) normPart(_, part int) {
-	g, lo, hi, _ := b.span(part)
-	ch := b.shape.Channels
-	mean, scale, shift := b.Mean[g*ch:(g+1)*ch], b.scale[g*ch:(g+1)*ch], b.shift[:ch]
-	for ; lo < hi; lo += ch {
-		x, y := b.x[lo:lo+ch], b.y[lo:lo+ch]
-		for c, m := range mean {
-			y[c] = (x[c]-m)*scale[c] + shift[c]
-		}
-	}
-}
-
-func (b *BatchNorm) applyPart(_, part int) {
-	g, lo, hi, _ := b.span(part)
-	ch := b.shape.Channels
-	mean, scale := b.Mean[g*ch:(g+1)*ch], b.scale[g*ch:(g+1)*ch]
-	mul, add := b.mul[g*ch:(g+1)*ch], b.add[g*ch:(g+1)*ch]
-	for ; lo < hi; lo += ch {
-		x, dy, dx := b.x[lo:lo+ch], b.dy[lo:lo+ch], b.y[lo:lo+ch]
-		for c, m := range mean {
-			dx[c] = dy[c]*scale[c] + (x[c]-m)*mul[c] + add[c]
-		}
-	}
 }

@@ -41,6 +41,12 @@ var activePath = sync.OnceValue(func() Path {
 	return p
 })
 
+// CheckPath says what is wrong with the path that REPRISE_KERNEL names, before ActivePath panics.
+func CheckPath() error {
+	_, err := choosePath(os.Getenv(pathVariable), Paths())
+	return err
+}
+
 // choosePath is the path of that name, of an empty one the last available.
 func choosePath(name string, available []Path) (Path, error) {
 	if name == "" {

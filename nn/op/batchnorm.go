@@ -39,22 +39,55 @@ type BatchNormConfig struct {
 // batches it moves once, towards their average. A run alone changes nothing in st, so a step that diverged leaves no
 // trace. In evaluation the running statistics are read at every run.
 func BatchNorm(p *Pool, x, gamma, beta *gorgonia.Node, st *Statistics, c BatchNormConfig) (*gorgonia.Node, error) {
+	return newBatchNorm(p, normPlain, x, nil, gamma, beta, st, c)
+}
+
+// BatchNormReLU is the ReLU of BatchNorm, in one pass over x.
+func BatchNormReLU(p *Pool, x, gamma, beta *gorgonia.Node, st *Statistics, c BatchNormConfig) (*gorgonia.Node, error) {
+	return newBatchNorm(p, normReLU, x, nil, gamma, beta, st, c)
+}
+
+// BatchNormAddReLU is the ReLU of BatchNorm plus skip, a tensor of the shape of x, in one pass over both: the end of a
+// residual block.
+func BatchNormAddReLU(p *Pool, x, skip, gamma, beta *gorgonia.Node, st *Statistics, c BatchNormConfig) (*gorgonia.Node, error) {
+	return newBatchNorm(p, normAddReLU, x, skip, gamma, beta, st, c)
+}
+
+// normForm is what a batch normalisation does besides.
+type normForm int
+
+const (
+	normPlain normForm = iota
+	normReLU
+	normAddReLU
+)
+
+func (f normForm) String() string {
+	return [...]string{"batchNorm", "batchNormReLU", "batchNormAddReLU"}[f]
+}
+
+func newBatchNorm(p *Pool, form normForm, x, skip, gamma, beta *gorgonia.Node, st *Statistics, c BatchNormConfig) (*gorgonia.Node, error) {
 	if x == nil || (x.Dims() != 2 && x.Dims() != 4) {
-		return nil, fmt.Errorf("op: batchNorm: x has shape %v, want (N, C) or (N, H, W, C)", shapeOf(x))
+		return nil, fmt.Errorf("op: %v: x has shape %v, want (N, C) or (N, H, W, C)", form, shapeOf(x))
 	}
 	xs := x.Shape()
 	ch := xs[len(xs)-1]
-	if err := checkFloat("batchNorm", "x", x, xs...); err != nil {
+	if err := checkFloat(form.String(), "x", x, xs...); err != nil {
 		return nil, err
 	}
-	if err := checkFloat("batchNorm", "gamma", gamma, ch); err != nil {
+	if err := checkFloat(form.String(), "gamma", gamma, ch); err != nil {
 		return nil, err
 	}
-	if err := checkFloat("batchNorm", "beta", beta, ch); err != nil {
+	if err := checkFloat(form.String(), "beta", beta, ch); err != nil {
 		return nil, err
+	}
+	if form == normAddReLU {
+		if err := checkFloat(form.String(), "skip", skip, xs...); err != nil {
+			return nil, err
+		}
 	}
 	if st == nil || len(st.Mean) != ch || len(st.Var) != ch {
-		return nil, fmt.Errorf("op: batchNorm: running statistics do not have %d channels", ch)
+		return nil, fmt.Errorf("op: %v: running statistics do not have %d channels", form, ch)
 	}
 	if c.Momentum == 0 {
 		c.Momentum = 0.1
@@ -63,32 +96,36 @@ func BatchNorm(p *Pool, x, gamma, beta *gorgonia.Node, st *Statistics, c BatchNo
 		c.Epsilon = 1e-5
 	}
 	if !(c.Momentum > 0 && c.Momentum <= 1) || !(c.Epsilon > 0) {
-		return nil, fmt.Errorf("op: batchNorm: momentum %v and epsilon %v, want 0 < momentum ≤ 1 and epsilon > 0", c.Momentum, c.Epsilon)
+		return nil, fmt.Errorf("op: %v: momentum %v and epsilon %v, want 0 < momentum ≤ 1 and epsilon > 0", form, c.Momentum, c.Epsilon)
 	}
 	s := kernel.NormShape{Groups: 1, Rows: xs.TotalSize() / ch, Channels: ch}
 	if c.Train && c.Ghost != 0 {
 		if c.Ghost < 1 || xs[0]%c.Ghost != 0 {
-			return nil, fmt.Errorf("op: batchNorm: ghost batches of %d rows do not divide a batch of %d", c.Ghost, xs[0])
+			return nil, fmt.Errorf("op: %v: ghost batches of %d rows do not divide a batch of %d", form, c.Ghost, xs[0])
 		}
 		s.Groups = xs[0] / c.Ghost
 		s.Rows /= s.Groups
 	}
 	if c.Train && s.Rows < 2 {
-		return nil, fmt.Errorf("op: batchNorm: x has shape %v: training needs more than one value a channel", xs)
+		return nil, fmt.Errorf("op: %v: x has shape %v: training needs more than one value a channel", form, xs)
 	}
-	name := "batchNormEval"
-	if c.Train {
-		name = "batchNorm"
+	name := form.String()
+	if !c.Train {
+		name += "Eval"
 	}
-	b, err := newBase(p, name, xs, x, gamma, beta)
+	in := gorgonia.Nodes{x, gamma, beta}
+	if form == normAddReLU {
+		in = append(in, skip)
+	}
+	b, err := newBase(p, name, xs, in...)
 	if err != nil {
 		return nil, err
 	}
-	norm := batchNorm{base: b, kernel: kernel.NewBatchNorm(p, s), stats: st, config: c}
+	norm := batchNorm{base: b, form: form, kernel: kernel.NewBatchNorm(p, s), stats: st, config: c}
 	if !c.Train {
-		return gorgonia.ApplyOp(&norm, x, gamma, beta)
+		return gorgonia.ApplyOp(&norm, in...)
 	}
-	return gorgonia.ApplyOp(&batchNormTrain{batchNorm: norm, groups: s.Groups, rows: s.Rows}, x, gamma, beta)
+	return gorgonia.ApplyOp(&batchNormTrain{batchNorm: norm, groups: s.Groups, rows: s.Rows}, in...)
 }
 
 func shapeOf(n *gorgonia.Node) tensor.Shape {
@@ -100,6 +137,7 @@ func shapeOf(n *gorgonia.Node) tensor.Shape {
 
 type batchNorm struct {
 	base
+	form   normForm
 	kernel *kernel.BatchNorm
 	stats  *Statistics
 	config BatchNormConfig
@@ -107,33 +145,23 @@ type batchNorm struct {
 
 func (b *batchNorm) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	b.kernel.Fixed(b.stats.Mean, b.stats.Var, b.config.Epsilon)
-	b.kernel.Normalise(b.output(), b.arg(in, 0), b.arg(in, 1), b.arg(in, 2))
+	b.normalise(in)
 	return b.out, nil
 }
 
-func (b *batchNorm) DiffWRT(n int) []bool { return every(n) }
-
-func (b *batchNorm) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	after, err := ran(out)
-	if err != nil {
-		return nil, err
+func (b *batchNorm) normalise(in []gorgonia.Value) {
+	y, x, gamma, beta := b.output(), b.arg(in, 0), b.arg(in, 1), b.arg(in, 2)
+	switch b.form {
+	case normPlain:
+		b.kernel.Normalise(y, x, gamma, beta)
+	case normReLU:
+		b.kernel.NormaliseReLU(y, x, gamma, beta)
+	case normAddReLU:
+		b.kernel.NormaliseAddReLU(y, x, b.arg(in, 3), gamma, beta)
 	}
-	o, err := newBase(b.pool, "batchNormBack", in[0].Shape(), in[0], in[1], grad, after)
-	if err != nil {
-		return nil, err
-	}
-	back := &batchNormBack{base: o, forward: b, gamma: newTensor(in[1].Shape()), beta: newTensor(in[1].Shape())}
-	dx, err := gorgonia.ApplyOp(back, in[0], in[1], grad, after)
-	if err != nil {
-		return nil, err
-	}
-	dgamma, err := newPick("batchNormGamma", dx, back.gamma)
-	if err != nil {
-		return nil, err
-	}
-	dbeta, err := newPick("batchNormBeta", dx, back.beta)
-	return gorgonia.Nodes{dx, dgamma, dbeta}, err
 }
+
+func (b *batchNorm) DiffWRT(n int) []bool { return every(n) }
 
 type batchNormTrain struct {
 	batchNorm
@@ -142,9 +170,8 @@ type batchNormTrain struct {
 }
 
 func (b *batchNormTrain) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	x := b.arg(in, 0)
-	b.kernel.Statistics(x, b.config.Epsilon)
-	b.kernel.Normalise(b.output(), x, b.arg(in, 1), b.arg(in, 2))
+	b.kernel.Statistics(b.arg(in, 0), b.config.Epsilon)
+	b.normalise(in)
 	b.pending = true
 	return b.out, nil
 }
@@ -167,16 +194,4 @@ func (b *batchNormTrain) Commit() {
 		b.stats.Mean[c] = float32((1-m)*float64(b.stats.Mean[c]) + m*mean/float64(b.groups))
 		b.stats.Var[c] = float32((1-m)*float64(b.stats.Var[c]) + m*variance*unbiased)
 	}
-}
-
-type batchNormBack struct {
-	base
-	forward     *batchNorm
-	gamma, beta *tensor.Dense
-}
-
-func (b *batchNormBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	f := b.forward
-	f.kernel.Backward(b.output(), b.gamma.Float32s(), b.beta.Float32s(), b.arg(in, 0), b.arg(in, 1), b.arg(in, 2), !f.config.Train)
-	return b.out, nil
 }

@@ -51,6 +51,12 @@ func largeCases() []opCase {
 		{name: "batchNorm", inputs: []tensor.Shape{image, {18}, {18}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.BatchNorm(p, in[0], in[1], in[2], op.NewStatistics(18), op.BatchNormConfig{Train: true, Ghost: 3})
 		}},
+		{name: "batchNormReLU", inputs: []tensor.Shape{image, {18}, {18}}, build: func(p *op.Pool, in nodes) (node, error) {
+			return op.BatchNormReLU(p, in[0], in[1], in[2], op.NewStatistics(18), op.BatchNormConfig{Train: true})
+		}},
+		{name: "batchNormAddReLU", inputs: []tensor.Shape{image, {18}, {18}, image}, build: func(p *op.Pool, in nodes) (node, error) {
+			return op.BatchNormAddReLU(p, in[0], in[3], in[1], in[2], op.NewStatistics(18), op.BatchNormConfig{Train: true})
+		}},
 		{name: "relu", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) { return op.ReLU(p, in[0]) }},
 		{name: "add", inputs: []tensor.Shape{image, image}, build: func(p *op.Pool, in nodes) (node, error) { return op.Add(p, in[0], in[1]) }},
 		{name: "bias", inputs: []tensor.Shape{image, {18}}, build: func(p *op.Pool, in nodes) (node, error) { return op.Bias(p, in[0], in[1]) }},

@@ -44,6 +44,8 @@ func TestConstructorsNameExpectedAndFoundShapes(t *testing.T) {
 		{second(op.Linear(nil, image, n(4, 3), nil)), "op: linear: x has shape (2, 8, 8, 3), want (any, any)"},
 		{second(op.Linear(nil, rows, foreign, nil)), "belong to different graphs"},
 		{norm(n(2, 3, 4), n(3), op.NewStatistics(3), op.BatchNormConfig{}), "op: batchNorm: x has shape (2, 3, 4), want (N, C) or (N, H, W, C)"},
+		{second(op.BatchNormReLU(nil, rows, n(2), n(3), op.NewStatistics(3), op.BatchNormConfig{})), "op: batchNormReLU: gamma has shape (2), want (3)"},
+		{second(op.BatchNormAddReLU(nil, rows, n(3, 3), n(3), n(3), op.NewStatistics(3), op.BatchNormConfig{})), "op: batchNormAddReLU: skip has shape (3, 3), want (2, 3)"},
 		{norm(rows, n(2), op.NewStatistics(3), op.BatchNormConfig{}), "op: batchNorm: gamma has shape (2), want (3)"},
 		{norm(rows, n(3), op.NewStatistics(2), op.BatchNormConfig{}), "running statistics do not have 3 channels"},
 		{norm(rows, n(3), nil, op.BatchNormConfig{}), "running statistics do not have 3 channels"},

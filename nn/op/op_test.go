@@ -89,6 +89,26 @@ func opCases() []opCase {
 			ref: refBatchNorm(groups, x.TotalSize()/ch/groups, ch, m, v),
 		}
 	}
+	normReLU := func(name string, x tensor.Shape, groups int, skip bool, c op.BatchNormConfig) opCase {
+		o := norm(name, x, groups, c)
+		plain, ch := o.ref, x[len(x)-1]
+		st := func() *op.Statistics {
+			return &op.Statistics{Mean: single(runningMean[:ch]), Var: single(runningVar[:ch])}
+		}
+		if !skip {
+			o.build = func(p *op.Pool, in nodes) (node, error) { return op.BatchNormReLU(p, in[0], in[1], in[2], st(), c) }
+			o.ref = func(in [][]float64) []float64 { return refReLU([][]float64{plain(in)}) }
+			return o
+		}
+		o.inputs = append(o.inputs, x)
+		o.build = func(p *op.Pool, in nodes) (node, error) {
+			return op.BatchNormAddReLU(p, in[0], in[3], in[1], in[2], st(), c)
+		}
+		o.ref = func(in [][]float64) []float64 {
+			return refReLU([][]float64{refAdd([][]float64{plain(in[:3]), in[3]})})
+		}
+		return o
+	}
 	pool := func(xs [4]int, c op.PoolConfig, stride int) opCase {
 		return opCase{
 			name:   fmt.Sprintf("maxPool %+v of %v", c, xs),
@@ -138,6 +158,12 @@ func opCases() []opCase {
 		norm("batchNorm of rows", tensor.Shape{7, 3}, 1, op.BatchNormConfig{Train: true}),
 		norm("batchNorm with ghost batches", tensor.Shape{4, 3, 2, 5}, 2, op.BatchNormConfig{Train: true, Ghost: 2}),
 		norm("batchNorm in evaluation", tensor.Shape{3, 4, 2, 5}, 1, op.BatchNormConfig{}),
+		normReLU("batchNormReLU", tensor.Shape{3, 4, 2, 5}, 1, false, op.BatchNormConfig{Train: true}),
+		normReLU("batchNormReLU of rows with ghost batches", tensor.Shape{6, 3}, 2, false, op.BatchNormConfig{Train: true, Ghost: 3}),
+		normReLU("batchNormReLU in evaluation", tensor.Shape{3, 4, 2, 5}, 1, false, op.BatchNormConfig{}),
+		normReLU("batchNormAddReLU", tensor.Shape{3, 4, 2, 5}, 1, true, op.BatchNormConfig{Train: true}),
+		normReLU("batchNormAddReLU with ghost batches", tensor.Shape{4, 3, 2, 5}, 2, true, op.BatchNormConfig{Train: true, Ghost: 2}),
+		normReLU("batchNormAddReLU in evaluation", tensor.Shape{3, 4, 2, 5}, 1, true, op.BatchNormConfig{}),
 		{
 			name: "relu", inputs: []tensor.Shape{{3, 4, 5}}, ref: refReLU, kinks: true,
 			build: func(p *op.Pool, in nodes) (node, error) { return op.ReLU(p, in[0]) },

@@ -23,6 +23,7 @@ var outputs = []struct {
 	{"pause", pauses},
 	{"prefetch", prefetches},
 	{"transpose", transposes},
+	{"passes", passes},
 }
 
 func main() {

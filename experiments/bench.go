@@ -1,0 +1,196 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/internal/exec"
+	"github.com/reprise-ml/reprise/internal/kernel"
+	"github.com/reprise-ml/reprise/nn"
+	"github.com/reprise-ml/reprise/nn/op"
+	"github.com/reprise-ml/reprise/optim"
+	"github.com/reprise-ml/reprise/train"
+)
+
+// StepBench measures a training step: forward, backward, and the update of SGD with Nesterov momentum
+// 0.9 and weight decay 1e-4, on one batch of noise. Pictures are 32×32 in 10 classes unless the model
+// is made for others.
+type StepBench struct {
+	Model   string        // name in the registry, with settings: resnet_cifar:depth=20
+	Batch   int           // rows of the step
+	Threads int           // that compute it
+	Time    time.Duration // to measure for, after the warm-up; at least one step is
+	Ops     bool          // break the step down into its operations
+}
+
+// StepTimes is what a [StepBench] found.
+type StepTimes struct {
+	Model       string `json:"model"`
+	Batch       int    `json:"batch"`
+	Threads     int    `json:"threads"`
+	Kernel      string `json:"kernel"` // path of the compute kernels
+	StepSeconds struct {
+		Min    float64 `json:"min"`
+		Median float64 `json:"median"`
+	} `json:"step_seconds"`
+	ExamplesPerSecond     float64  `json:"examples_per_second"`      // of the median step
+	ExamplesPerSecondBest float64  `json:"examples_per_second_best"` // of the fastest
+	GFLOPS                float64  `json:"gflops"`                   // 1e9 products and sums a second in convolutions and linear layers, of the median step
+	AllocsPerStep         float64  `json:"allocs_per_step"`          // objects
+	PeakRSS               int64    `json:"peak_rss_bytes"`           // of the process; 0 where the system does not tell
+	Ops                   []OpTime `json:"ops,omitempty"`            // the slowest first
+
+	steps int
+}
+
+// OpTime is the part of a step that equal operations of equal shape take.
+type OpTime struct {
+	Op      string  `json:"op"`
+	Count   int     `json:"count"`   // of such operations
+	Seconds float64 `json:"seconds"` // a step, all of them, on average
+	Share   float64 `json:"share"`   // of the average step
+	GFLOPS  float64 `json:"gflops,omitempty"`
+}
+
+// warm is the number of steps before those measured: the first ones allocate.
+const warm = 3
+
+// Check says what is wrong with b, before anything large is built.
+func (b StepBench) Check(r Registry) error {
+	if err := kernel.CheckPath(); err != nil {
+		return err
+	}
+	switch {
+	case b.Batch < 1:
+		return fmt.Errorf("the batch is %d, want at least 1", b.Batch)
+	case b.Threads < 1:
+		return fmt.Errorf("the threads are %d, want at least 1", b.Threads)
+	case b.Time <= 0:
+		return fmt.Errorf("the time is %v, want more than 0", b.Time)
+	}
+	_, _, err := b.model(r)
+	return err
+}
+
+// model returns the model and the size of its pictures.
+func (b StepBench) model(r Registry) (model nn.Model, of noise, err error) {
+	c, err := r.ParseModel(b.Model)
+	if err != nil {
+		return nil, of, err
+	}
+	of = noise{32, 10}
+	if p, ok := c.Value.(Pictured); ok {
+		of.size, of.classes = p.Pictures()
+	}
+	if model, err = c.Value.Build(of.classes); err != nil {
+		return nil, of, fmt.Errorf("%s: %w", b.Model, err)
+	}
+	return model, of, nil
+}
+
+// noise is random pictures in random classes.
+type noise struct{ size, classes int }
+
+func (of noise) batch(rows int) data.Batch {
+	r := rand.New(rand.NewPCG(1, uint64(rows)))
+	x := data.Array{Shape: []int{rows, of.size, of.size, 3}, F32: make([]float32, rows*of.size*of.size*3)}
+	for i := range x.F32 {
+		x.F32[i] = float32(r.NormFloat64())
+	}
+	y := data.Array{Shape: []int{rows}, I32: make([]int32, rows)}
+	for i := range y.I32 {
+		y.I32[i] = r.Int32N(int32(of.classes))
+	}
+	return data.Batch{Inputs: []data.Array{x}, Targets: []data.Array{y}, Origins: make([]data.Origin, rows)}
+}
+
+// Run measures.
+func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
+	if err := b.Check(r); err != nil {
+		return StepTimes{}, err
+	}
+	model, of, err := b.model(r)
+	if err != nil {
+		return StepTimes{}, err
+	}
+	pool := op.NewPool(b.Threads)
+	defer pool.Close()
+	begun := time.Now()
+	trace := &exec.Trace{}
+	update := &timedOptimizer{Optimizer: &optim.SGD{Momentum: 0.9, Nesterov: true, WeightDecay: 1e-4}}
+	learner := &train.Learner{Model: model, Task: train.Classification(0), Optimizer: update, Build: nn.Config{Pool: pool, Trace: trace}}
+	if b.Ops {
+		trace.Clock = func() time.Duration { return time.Since(begun) }
+	}
+	batch := of.batch(b.Batch)
+	if err := learner.Prepare(batch); err != nil {
+		return StepTimes{}, fmt.Errorf("%s: %w", b.Model, err)
+	}
+
+	var at train.Progress
+	step := func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := learner.Step(batch, at)
+		at.Steps++
+		return err
+	}
+	for begun := time.Now(); at.Steps < warm && (at.Steps == 0 || time.Since(begun) < b.Time); {
+		if err := step(); err != nil {
+			return StepTimes{}, err
+		}
+	}
+	update.elapsed = 0
+	for _, s := range trace.Steps {
+		s.Runs, s.Elapsed = 0, 0
+	}
+
+	times := make([]time.Duration, 0, 1<<16)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for begun := time.Now(); len(times) == 0 || time.Since(begun) < b.Time && len(times) < cap(times); {
+		start := time.Now()
+		if err := step(); err != nil {
+			return StepTimes{}, err
+		}
+		times = append(times, time.Since(start))
+	}
+	runtime.ReadMemStats(&after)
+	t := StepTimes{
+		Model: b.Model, Batch: b.Batch, Threads: b.Threads, Kernel: kernel.ActivePath().String(),
+		AllocsPerStep: float64(after.Mallocs-before.Mallocs) / float64(len(times)), PeakRSS: peakRSS(), steps: len(times),
+	}
+	if b.Ops {
+		t.Ops = opTimes(trace, update.elapsed, times)
+	}
+	mid := median(times).Seconds() // sorts
+	t.StepSeconds.Min, t.StepSeconds.Median = times[0].Seconds(), mid
+	t.ExamplesPerSecond, t.ExamplesPerSecondBest = float64(b.Batch)/mid, float64(b.Batch)/times[0].Seconds()
+	for _, s := range trace.Steps {
+		if m, ok := s.Op.(op.Multiplier); ok {
+			t.GFLOPS += float64(m.FLOPs()) / mid / 1e9
+		}
+	}
+	return t, nil
+}
+
+// timedOptimizer adds up the time of its updates.
+type timedOptimizer struct {
+	train.Optimizer
+	elapsed time.Duration
+}
+
+func (o *timedOptimizer) Step(w []gorgonia.ValueGrad) error {
+	start := time.Now()
+	err := o.Optimizer.Step(w)
+	o.elapsed += time.Since(start)
+	return err
+}

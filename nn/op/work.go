@@ -1,0 +1,69 @@
+package op
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+)
+
+// Multiplier is an operation whose time goes into products: a convolution, a linear layer, or one of
+// their gradients.
+type Multiplier interface {
+	// FLOPs is the number of floating-point operations of a run: two for every product. Products
+	// with the zeros of a padding count, biases do not.
+	FLOPs() int64
+	// Geometry is its shape without the batch, of a gradient that of the layer: kernel, channels
+	// and image as in 3x3 16→32 32x32→16x16 (the image once where it stays); 64→10 of a linear layer.
+	Geometry() string
+}
+
+// FLOPs implements [Multiplier].
+func (c *conv) FLOPs() int64 { return flops(c.in[1], c.shape[:3]) }
+
+// Geometry implements [Multiplier].
+func (c *conv) Geometry() string { return convGeometry(c.in[1], c.in[0], c.shape) }
+
+// FLOPs implements [Multiplier].
+func (c *convData) FLOPs() int64 { return flops(c.in[0], c.in[1][:3]) }
+
+// Geometry implements [Multiplier].
+func (c *convData) Geometry() string { return convGeometry(c.in[0], c.shape, c.in[1]) }
+
+// FLOPs implements [Multiplier].
+func (c *convWeights) FLOPs() int64 { return flops(c.shape, c.in[1][:3]) }
+
+// Geometry implements [Multiplier].
+func (c *convWeights) Geometry() string { return convGeometry(c.shape, c.in[0], c.in[1]) }
+
+// FLOPs implements [Multiplier].
+func (l *linear) FLOPs() int64 { return flops(l.in[1], l.in[0][:1]) }
+
+// Geometry implements [Multiplier].
+func (l *linear) Geometry() string { return linearGeometry(l.in[1]) }
+
+// FLOPs implements [Multiplier].
+func (l *linearData) FLOPs() int64 { return flops(l.in[0], l.in[1][:1]) }
+
+// Geometry implements [Multiplier].
+func (l *linearData) Geometry() string { return linearGeometry(l.in[0]) }
+
+// FLOPs implements [Multiplier].
+func (l *linearWeights) FLOPs() int64 { return flops(l.shape, l.in[0][:1]) }
+
+// Geometry implements [Multiplier].
+func (l *linearWeights) Geometry() string { return linearGeometry(l.shape) }
+
+// flops is twice the number of weights times the number of places they are applied at.
+func flops(weights, places tensor.Shape) int64 {
+	return 2 * int64(weights.TotalSize()) * int64(places.TotalSize())
+}
+
+func convGeometry(w, x, y tensor.Shape) string {
+	image := fmt.Sprintf("%dx%d", x[1], x[2])
+	if x[1] != y[1] || x[2] != y[2] {
+		image += fmt.Sprintf("→%dx%d", y[1], y[2])
+	}
+	return fmt.Sprintf("%dx%d %d→%d %s", w[0], w[1], w[2], w[3], image)
+}
+
+func linearGeometry(w tensor.Shape) string { return fmt.Sprintf("%d→%d", w[1], w[0]) }
