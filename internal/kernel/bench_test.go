@@ -30,6 +30,8 @@ var benchShapes = map[string]ConvShape{
 	"56x56x64":  {N: 8, H: 56, W: 56, In: 64, KernelH: 3, KernelW: 3, Out: 64, Stride: 1, Pad: 1},
 	"28x28x128": {N: 8, H: 28, W: 28, In: 128, KernelH: 3, KernelW: 3, Out: 128, Stride: 1, Pad: 1},
 	"7x7x512":   {N: 8, H: 7, W: 7, In: 512, KernelH: 3, KernelW: 3, Out: 512, Stride: 1, Pad: 1},
+	"depthwise": {N: 8, H: 28, W: 28, In: 192, KernelH: 3, KernelW: 3, Out: 192, Stride: 1, Pad: 1, Groups: 192},
+	"grouped":   {N: 8, H: 28, W: 28, In: 128, KernelH: 3, KernelW: 3, Out: 128, Stride: 1, Pad: 1, Groups: 4},
 	"1x1":       {N: 8, H: 14, W: 14, In: 1024, KernelH: 1, KernelW: 1, Out: 256, Stride: 1},
 }
 
@@ -58,7 +60,7 @@ func benchConv(b *testing.B, f func(p *Pool, s ConvShape, x, w, y []float32) fun
 			defer p.Close()
 			s := benchShapes[name]
 			run := f(p, s, random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3))
-			benchProducts(b, 2*float64(s.outputLen())*float64(s.KernelH*s.KernelW*s.In), run)
+			benchProducts(b, 2*float64(s.work()), run)
 		})
 	}
 }

@@ -4,242 +4,342 @@
 
 package kernel
 
-// brgemm1x16AVX512 is brgemm.reference for a tile of 1 rows and 16 columns.
+// brgemm1x16AVX512 computes a tile of 1 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm1x16AVX512(args *byte)
 
-// brgemm2x16AVX512 is brgemm.reference for a tile of 2 rows and 16 columns.
+// brgemm2x16AVX512 computes a tile of 2 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm2x16AVX512(args *byte)
 
-// brgemm3x16AVX512 is brgemm.reference for a tile of 3 rows and 16 columns.
+// brgemm3x16AVX512 computes a tile of 3 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm3x16AVX512(args *byte)
 
-// brgemm4x16AVX512 is brgemm.reference for a tile of 4 rows and 16 columns.
+// brgemm4x16AVX512 computes a tile of 4 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm4x16AVX512(args *byte)
 
-// brgemm5x16AVX512 is brgemm.reference for a tile of 5 rows and 16 columns.
+// brgemm5x16AVX512 computes a tile of 5 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm5x16AVX512(args *byte)
 
-// brgemm6x16AVX512 is brgemm.reference for a tile of 6 rows and 16 columns.
+// brgemm6x16AVX512 computes a tile of 6 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm6x16AVX512(args *byte)
 
-// brgemm7x16AVX512 is brgemm.reference for a tile of 7 rows and 16 columns.
+// brgemm7x16AVX512 computes a tile of 7 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm7x16AVX512(args *byte)
 
-// brgemm8x16AVX512 is brgemm.reference for a tile of 8 rows and 16 columns.
+// brgemm8x16AVX512 computes a tile of 8 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm8x16AVX512(args *byte)
 
-// brgemm9x16AVX512 is brgemm.reference for a tile of 9 rows and 16 columns.
+// brgemm9x16AVX512 computes a tile of 9 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm9x16AVX512(args *byte)
 
-// brgemm10x16AVX512 is brgemm.reference for a tile of 10 rows and 16 columns.
+// brgemm10x16AVX512 computes a tile of 10 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm10x16AVX512(args *byte)
 
-// brgemm11x16AVX512 is brgemm.reference for a tile of 11 rows and 16 columns.
+// brgemm11x16AVX512 computes a tile of 11 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm11x16AVX512(args *byte)
 
-// brgemm12x16AVX512 is brgemm.reference for a tile of 12 rows and 16 columns.
+// brgemm12x16AVX512 computes a tile of 12 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm12x16AVX512(args *byte)
 
-// brgemm13x16AVX512 is brgemm.reference for a tile of 13 rows and 16 columns.
+// brgemm13x16AVX512 computes a tile of 13 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm13x16AVX512(args *byte)
 
-// brgemm14x16AVX512 is brgemm.reference for a tile of 14 rows and 16 columns.
+// brgemm14x16AVX512 computes a tile of 14 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm14x16AVX512(args *byte)
 
-// brgemm15x16AVX512 is brgemm.reference for a tile of 15 rows and 16 columns.
+// brgemm15x16AVX512 computes a tile of 15 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm15x16AVX512(args *byte)
 
-// brgemm16x16AVX512 is brgemm.reference for a tile of 16 rows and 16 columns.
+// brgemm16x16AVX512 computes a tile of 16 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm16x16AVX512(args *byte)
 
-// brgemm17x16AVX512 is brgemm.reference for a tile of 17 rows and 16 columns.
+// brgemm17x16AVX512 computes a tile of 17 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm17x16AVX512(args *byte)
 
-// brgemm18x16AVX512 is brgemm.reference for a tile of 18 rows and 16 columns.
+// brgemm18x16AVX512 computes a tile of 18 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm18x16AVX512(args *byte)
 
-// brgemm19x16AVX512 is brgemm.reference for a tile of 19 rows and 16 columns.
+// brgemm19x16AVX512 computes a tile of 19 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm19x16AVX512(args *byte)
 
-// brgemm20x16AVX512 is brgemm.reference for a tile of 20 rows and 16 columns.
+// brgemm20x16AVX512 computes a tile of 20 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm20x16AVX512(args *byte)
 
-// brgemm21x16AVX512 is brgemm.reference for a tile of 21 rows and 16 columns.
+// brgemm21x16AVX512 computes a tile of 21 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm21x16AVX512(args *byte)
 
-// brgemm22x16AVX512 is brgemm.reference for a tile of 22 rows and 16 columns.
+// brgemm22x16AVX512 computes a tile of 22 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm22x16AVX512(args *byte)
 
-// brgemm23x16AVX512 is brgemm.reference for a tile of 23 rows and 16 columns.
+// brgemm23x16AVX512 computes a tile of 23 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm23x16AVX512(args *byte)
 
-// brgemm24x16AVX512 is brgemm.reference for a tile of 24 rows and 16 columns.
+// brgemm24x16AVX512 computes a tile of 24 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm24x16AVX512(args *byte)
 
-// brgemm25x16AVX512 is brgemm.reference for a tile of 25 rows and 16 columns.
+// brgemm25x16AVX512 computes a tile of 25 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm25x16AVX512(args *byte)
 
-// brgemm26x16AVX512 is brgemm.reference for a tile of 26 rows and 16 columns.
+// brgemm26x16AVX512 computes a tile of 26 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm26x16AVX512(args *byte)
 
-// brgemm27x16AVX512 is brgemm.reference for a tile of 27 rows and 16 columns.
+// brgemm27x16AVX512 computes a tile of 27 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm27x16AVX512(args *byte)
 
-// brgemm28x16AVX512 is brgemm.reference for a tile of 28 rows and 16 columns.
+// brgemm28x16AVX512 computes a tile of 28 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm28x16AVX512(args *byte)
 
-// brgemm1x32AVX512 is brgemm.reference for a tile of 1 rows and 32 columns.
+// brgemm1x32AVX512 computes a tile of 1 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm1x32AVX512(args *byte)
 
-// brgemm2x32AVX512 is brgemm.reference for a tile of 2 rows and 32 columns.
+// brgemm2x32AVX512 computes a tile of 2 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm2x32AVX512(args *byte)
 
-// brgemm3x32AVX512 is brgemm.reference for a tile of 3 rows and 32 columns.
+// brgemm3x32AVX512 computes a tile of 3 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm3x32AVX512(args *byte)
 
-// brgemm4x32AVX512 is brgemm.reference for a tile of 4 rows and 32 columns.
+// brgemm4x32AVX512 computes a tile of 4 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm4x32AVX512(args *byte)
 
-// brgemm5x32AVX512 is brgemm.reference for a tile of 5 rows and 32 columns.
+// brgemm5x32AVX512 computes a tile of 5 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm5x32AVX512(args *byte)
 
-// brgemm6x32AVX512 is brgemm.reference for a tile of 6 rows and 32 columns.
+// brgemm6x32AVX512 computes a tile of 6 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm6x32AVX512(args *byte)
 
-// brgemm7x32AVX512 is brgemm.reference for a tile of 7 rows and 32 columns.
+// brgemm7x32AVX512 computes a tile of 7 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm7x32AVX512(args *byte)
 
-// brgemm8x32AVX512 is brgemm.reference for a tile of 8 rows and 32 columns.
+// brgemm8x32AVX512 computes a tile of 8 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm8x32AVX512(args *byte)
 
-// brgemm9x32AVX512 is brgemm.reference for a tile of 9 rows and 32 columns.
+// brgemm9x32AVX512 computes a tile of 9 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm9x32AVX512(args *byte)
 
-// brgemm10x32AVX512 is brgemm.reference for a tile of 10 rows and 32 columns.
+// brgemm10x32AVX512 computes a tile of 10 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm10x32AVX512(args *byte)
 
-// brgemm11x32AVX512 is brgemm.reference for a tile of 11 rows and 32 columns.
+// brgemm11x32AVX512 computes a tile of 11 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm11x32AVX512(args *byte)
 
-// brgemm12x32AVX512 is brgemm.reference for a tile of 12 rows and 32 columns.
+// brgemm12x32AVX512 computes a tile of 12 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm12x32AVX512(args *byte)
 
-// brgemm13x32AVX512 is brgemm.reference for a tile of 13 rows and 32 columns.
+// brgemm13x32AVX512 computes a tile of 13 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm13x32AVX512(args *byte)
 
-// brgemm14x32AVX512 is brgemm.reference for a tile of 14 rows and 32 columns.
+// brgemm14x32AVX512 computes a tile of 14 rows and 32 columns, see brgemm.
 //
 //go:noescape
 func brgemm14x32AVX512(args *byte)
 
-// brgemm1x16AVX2 is brgemm.reference for a tile of 1 rows and 16 columns.
+// brgemm1x16AVX2 computes a tile of 1 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm1x16AVX2(args *byte)
 
-// brgemm2x16AVX2 is brgemm.reference for a tile of 2 rows and 16 columns.
+// brgemm2x16AVX2 computes a tile of 2 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm2x16AVX2(args *byte)
 
-// brgemm3x16AVX2 is brgemm.reference for a tile of 3 rows and 16 columns.
+// brgemm3x16AVX2 computes a tile of 3 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm3x16AVX2(args *byte)
 
-// brgemm4x16AVX2 is brgemm.reference for a tile of 4 rows and 16 columns.
+// brgemm4x16AVX2 computes a tile of 4 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm4x16AVX2(args *byte)
 
-// brgemm5x16AVX2 is brgemm.reference for a tile of 5 rows and 16 columns.
+// brgemm5x16AVX2 computes a tile of 5 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm5x16AVX2(args *byte)
 
-// brgemm6x16AVX2 is brgemm.reference for a tile of 6 rows and 16 columns.
+// brgemm6x16AVX2 computes a tile of 6 rows and 16 columns, see brgemm.
 //
 //go:noescape
 func brgemm6x16AVX2(args *byte)
+
+// lanewise1x16AVX512 computes a tile of 1 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise1x16AVX512(args *byte)
+
+// lanewise2x16AVX512 computes a tile of 2 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise2x16AVX512(args *byte)
+
+// lanewise3x16AVX512 computes a tile of 3 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise3x16AVX512(args *byte)
+
+// lanewise4x16AVX512 computes a tile of 4 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise4x16AVX512(args *byte)
+
+// lanewise5x16AVX512 computes a tile of 5 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise5x16AVX512(args *byte)
+
+// lanewise6x16AVX512 computes a tile of 6 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise6x16AVX512(args *byte)
+
+// lanewise7x16AVX512 computes a tile of 7 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise7x16AVX512(args *byte)
+
+// lanewise8x16AVX512 computes a tile of 8 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise8x16AVX512(args *byte)
+
+// lanewise9x16AVX512 computes a tile of 9 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise9x16AVX512(args *byte)
+
+// lanewise10x16AVX512 computes a tile of 10 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise10x16AVX512(args *byte)
+
+// lanewise11x16AVX512 computes a tile of 11 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise11x16AVX512(args *byte)
+
+// lanewise12x16AVX512 computes a tile of 12 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise12x16AVX512(args *byte)
+
+// lanewise13x16AVX512 computes a tile of 13 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise13x16AVX512(args *byte)
+
+// lanewise14x16AVX512 computes a tile of 14 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise14x16AVX512(args *byte)
+
+// lanewise1x16AVX2 computes a tile of 1 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise1x16AVX2(args *byte)
+
+// lanewise2x16AVX2 computes a tile of 2 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise2x16AVX2(args *byte)
+
+// lanewise3x16AVX2 computes a tile of 3 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise3x16AVX2(args *byte)
+
+// lanewise4x16AVX2 computes a tile of 4 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise4x16AVX2(args *byte)
+
+// lanewise5x16AVX2 computes a tile of 5 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise5x16AVX2(args *byte)
+
+// lanewise6x16AVX2 computes a tile of 6 rows and 16 columns, see brgemm.
+//
+//go:noescape
+func lanewise6x16AVX2(args *byte)

@@ -8802,3 +8802,2487 @@ store:
 	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
+
+// func lanewise1x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise1x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VPXORD Z0, Z0, Z0
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z1
+	VFMADD231PS (AX), Z1, Z0
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z1, Z1, Z1
+	VMAXPS Z0, Z1, Z0
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise2x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise2x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z2
+	VFMADD231PS (AX), Z2, Z0
+	VFMADD231PS (AX)(BX*1), Z2, Z1
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z2, Z1, Z1
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z2, Z2, Z2
+	VMAXPS Z0, Z2, Z0
+	VMAXPS Z1, Z2, Z1
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise3x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise3x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z3
+	VFMADD231PS (AX), Z3, Z0
+	VFMADD231PS (AX)(BX*1), Z3, Z1
+	VFMADD231PS (AX)(BX*2), Z3, Z2
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z2, Z2
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	VADDPS    Z3, Z2, Z2
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z3, Z3, Z3
+	VMAXPS Z0, Z3, Z0
+	VMAXPS Z1, Z3, Z1
+	VMAXPS Z2, Z3, Z2
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise4x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise4x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z4
+	VFMADD231PS (AX), Z4, Z0
+	VFMADD231PS (AX)(BX*1), Z4, Z1
+	VFMADD231PS (AX)(BX*2), Z4, Z2
+	VFMADD231PS (AX)(CX*1), Z4, Z3
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z2, Z2
+	VADDPS    Z4, Z3, Z3
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+	VMAXPS Z2, Z4, Z2
+	VMAXPS Z3, Z4, Z3
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise5x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise5x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z5
+	VFMADD231PS (AX), Z5, Z0
+	VFMADD231PS (AX)(BX*1), Z5, Z1
+	VFMADD231PS (AX)(BX*2), Z5, Z2
+	VFMADD231PS (AX)(CX*1), Z5, Z3
+	VFMADD231PS (AX)(BX*4), Z5, Z4
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z4, Z4
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z5, Z2, Z2
+	VADDPS    Z5, Z3, Z3
+	VADDPS    Z5, Z4, Z4
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+	VMAXPS Z2, Z5, Z2
+	VMAXPS Z3, Z5, Z3
+	VMAXPS Z4, Z5, Z4
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise6x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise6x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z6
+	VFMADD231PS (AX), Z6, Z0
+	VFMADD231PS (AX)(BX*1), Z6, Z1
+	VFMADD231PS (AX)(BX*2), Z6, Z2
+	VFMADD231PS (AX)(CX*1), Z6, Z3
+	VFMADD231PS (AX)(BX*4), Z6, Z4
+	VFMADD231PS (AX)(DX*1), Z6, Z5
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z4, Z4
+	VADDPS    Z6, Z5, Z5
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z0, Z6, Z0
+	VMAXPS Z1, Z6, Z1
+	VMAXPS Z2, Z6, Z2
+	VMAXPS Z3, Z6, Z3
+	VMAXPS Z4, Z6, Z4
+	VMAXPS Z5, Z6, Z5
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise7x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise7x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z7
+	VFMADD231PS (AX), Z7, Z0
+	VFMADD231PS (AX)(BX*1), Z7, Z1
+	VFMADD231PS (AX)(BX*2), Z7, Z2
+	VFMADD231PS (AX)(CX*1), Z7, Z3
+	VFMADD231PS (AX)(BX*4), Z7, Z4
+	VFMADD231PS (AX)(DX*1), Z7, Z5
+	VFMADD231PS (AX)(CX*2), Z7, Z6
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z6, Z6
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	VADDPS    Z7, Z1, Z1
+	VADDPS    Z7, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	VADDPS    Z7, Z4, Z4
+	VADDPS    Z7, Z5, Z5
+	VADDPS    Z7, Z6, Z6
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+	VMAXPS Z4, Z7, Z4
+	VMAXPS Z5, Z7, Z5
+	VMAXPS Z6, Z7, Z6
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise8x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise8x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z8
+	VFMADD231PS (AX), Z8, Z0
+	VFMADD231PS (AX)(BX*1), Z8, Z1
+	VFMADD231PS (AX)(BX*2), Z8, Z2
+	VFMADD231PS (AX)(CX*1), Z8, Z3
+	VFMADD231PS (AX)(BX*4), Z8, Z4
+	VFMADD231PS (AX)(DX*1), Z8, Z5
+	VFMADD231PS (AX)(CX*2), Z8, Z6
+	VFMADD231PS (AX)(SI*1), Z8, Z7
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z6, Z6
+	VADDPS    Z8, Z7, Z7
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+	VMAXPS Z6, Z8, Z6
+	VMAXPS Z7, Z8, Z7
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise9x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise9x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z9
+	VFMADD231PS (AX), Z9, Z0
+	VFMADD231PS (AX)(BX*1), Z9, Z1
+	VFMADD231PS (AX)(BX*2), Z9, Z2
+	VFMADD231PS (AX)(CX*1), Z9, Z3
+	VFMADD231PS (AX)(BX*4), Z9, Z4
+	VFMADD231PS (AX)(DX*1), Z9, Z5
+	VFMADD231PS (AX)(CX*2), Z9, Z6
+	VFMADD231PS (AX)(SI*1), Z9, Z7
+	VFMADD231PS (AX)(BX*8), Z9, Z8
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z8, Z8
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z9, Z2, Z2
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z9, Z4, Z4
+	VADDPS    Z9, Z5, Z5
+	VADDPS    Z9, Z6, Z6
+	VADDPS    Z9, Z7, Z7
+	VADDPS    Z9, Z8, Z8
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+	VMAXPS Z6, Z9, Z6
+	VMAXPS Z7, Z9, Z7
+	VMAXPS Z8, Z9, Z8
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise10x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise10x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	LEAQ (AX)(BX*8), R8
+	ADDQ BX, R8
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z10
+	VFMADD231PS (AX), Z10, Z0
+	VFMADD231PS (AX)(BX*1), Z10, Z1
+	VFMADD231PS (AX)(BX*2), Z10, Z2
+	VFMADD231PS (AX)(CX*1), Z10, Z3
+	VFMADD231PS (AX)(BX*4), Z10, Z4
+	VFMADD231PS (AX)(DX*1), Z10, Z5
+	VFMADD231PS (AX)(CX*2), Z10, Z6
+	VFMADD231PS (AX)(SI*1), Z10, Z7
+	VFMADD231PS (AX)(BX*8), Z10, Z8
+	VFMADD231PS (R8), Z10, Z9
+	ADDQ        R12, AX
+	ADDQ        R12, R8
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z8, Z8
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z9, Z9
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z8, Z8
+	VADDPS    Z10, Z9, Z9
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+	VMAXPS Z6, Z10, Z6
+	VMAXPS Z7, Z10, Z7
+	VMAXPS Z8, Z10, Z8
+	VMAXPS Z9, Z10, Z9
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise11x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise11x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	LEAQ (AX)(BX*8), R8
+	ADDQ BX, R8
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z11
+	VFMADD231PS (AX), Z11, Z0
+	VFMADD231PS (AX)(BX*1), Z11, Z1
+	VFMADD231PS (AX)(BX*2), Z11, Z2
+	VFMADD231PS (AX)(CX*1), Z11, Z3
+	VFMADD231PS (AX)(BX*4), Z11, Z4
+	VFMADD231PS (AX)(DX*1), Z11, Z5
+	VFMADD231PS (AX)(CX*2), Z11, Z6
+	VFMADD231PS (AX)(SI*1), Z11, Z7
+	VFMADD231PS (AX)(BX*8), Z11, Z8
+	VFMADD231PS (R8), Z11, Z9
+	VFMADD231PS (R8)(BX*1), Z11, Z10
+	ADDQ        R12, AX
+	ADDQ        R12, R8
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z8, Z8
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z9, Z9
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z10, Z10
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	VADDPS    Z11, Z1, Z1
+	VADDPS    Z11, Z2, Z2
+	VADDPS    Z11, Z3, Z3
+	VADDPS    Z11, Z4, Z4
+	VADDPS    Z11, Z5, Z5
+	VADDPS    Z11, Z6, Z6
+	VADDPS    Z11, Z7, Z7
+	VADDPS    Z11, Z8, Z8
+	VADDPS    Z11, Z9, Z9
+	VADDPS    Z11, Z10, Z10
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+	VMAXPS Z8, Z11, Z8
+	VMAXPS Z9, Z11, Z9
+	VMAXPS Z10, Z11, Z10
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise12x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise12x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	LEAQ (AX)(BX*8), R8
+	ADDQ BX, R8
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z12
+	VFMADD231PS (AX), Z12, Z0
+	VFMADD231PS (AX)(BX*1), Z12, Z1
+	VFMADD231PS (AX)(BX*2), Z12, Z2
+	VFMADD231PS (AX)(CX*1), Z12, Z3
+	VFMADD231PS (AX)(BX*4), Z12, Z4
+	VFMADD231PS (AX)(DX*1), Z12, Z5
+	VFMADD231PS (AX)(CX*2), Z12, Z6
+	VFMADD231PS (AX)(SI*1), Z12, Z7
+	VFMADD231PS (AX)(BX*8), Z12, Z8
+	VFMADD231PS (R8), Z12, Z9
+	VFMADD231PS (R8)(BX*1), Z12, Z10
+	VFMADD231PS (R8)(BX*2), Z12, Z11
+	ADDQ        R12, AX
+	ADDQ        R12, R8
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z8, Z8
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z10, Z10
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z11, Z11
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z10, Z10
+	VADDPS    Z12, Z11, Z11
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z12, Z12, Z12
+	VMAXPS Z0, Z12, Z0
+	VMAXPS Z1, Z12, Z1
+	VMAXPS Z2, Z12, Z2
+	VMAXPS Z3, Z12, Z3
+	VMAXPS Z4, Z12, Z4
+	VMAXPS Z5, Z12, Z5
+	VMAXPS Z6, Z12, Z6
+	VMAXPS Z7, Z12, Z7
+	VMAXPS Z8, Z12, Z8
+	VMAXPS Z9, Z12, Z9
+	VMAXPS Z10, Z12, Z10
+	VMAXPS Z11, Z12, Z11
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise13x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise13x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	LEAQ (AX)(BX*8), R8
+	ADDQ BX, R8
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z13
+	VFMADD231PS (AX), Z13, Z0
+	VFMADD231PS (AX)(BX*1), Z13, Z1
+	VFMADD231PS (AX)(BX*2), Z13, Z2
+	VFMADD231PS (AX)(CX*1), Z13, Z3
+	VFMADD231PS (AX)(BX*4), Z13, Z4
+	VFMADD231PS (AX)(DX*1), Z13, Z5
+	VFMADD231PS (AX)(CX*2), Z13, Z6
+	VFMADD231PS (AX)(SI*1), Z13, Z7
+	VFMADD231PS (AX)(BX*8), Z13, Z8
+	VFMADD231PS (R8), Z13, Z9
+	VFMADD231PS (R8)(BX*1), Z13, Z10
+	VFMADD231PS (R8)(BX*2), Z13, Z11
+	VFMADD231PS (R8)(CX*1), Z13, Z12
+	ADDQ        R12, AX
+	ADDQ        R12, R8
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z8, Z8
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z9, Z9
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z10, Z10
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z11, Z11
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z12, Z12
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	VADDPS    Z13, Z1, Z1
+	VADDPS    Z13, Z2, Z2
+	VADDPS    Z13, Z3, Z3
+	VADDPS    Z13, Z4, Z4
+	VADDPS    Z13, Z5, Z5
+	VADDPS    Z13, Z6, Z6
+	VADDPS    Z13, Z7, Z7
+	VADDPS    Z13, Z8, Z8
+	VADDPS    Z13, Z9, Z9
+	VADDPS    Z13, Z10, Z10
+	VADDPS    Z13, Z11, Z11
+	VADDPS    Z13, Z12, Z12
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+	VMAXPS Z10, Z13, Z10
+	VMAXPS Z11, Z13, Z11
+	VMAXPS Z12, Z13, Z12
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise14x16AVX512(args *byte)
+// Requires: AVX, AVX512F
+TEXT ·lanewise14x16AVX512(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	LEAQ (AX)(BX*8), R8
+	ADDQ BX, R8
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Z14
+	VFMADD231PS (AX), Z14, Z0
+	VFMADD231PS (AX)(BX*1), Z14, Z1
+	VFMADD231PS (AX)(BX*2), Z14, Z2
+	VFMADD231PS (AX)(CX*1), Z14, Z3
+	VFMADD231PS (AX)(BX*4), Z14, Z4
+	VFMADD231PS (AX)(DX*1), Z14, Z5
+	VFMADD231PS (AX)(CX*2), Z14, Z6
+	VFMADD231PS (AX)(SI*1), Z14, Z7
+	VFMADD231PS (AX)(BX*8), Z14, Z8
+	VFMADD231PS (R8), Z14, Z9
+	VFMADD231PS (R8)(BX*1), Z14, Z10
+	VFMADD231PS (R8)(BX*2), Z14, Z11
+	VFMADD231PS (R8)(CX*1), Z14, Z12
+	VFMADD231PS (R8)(BX*4), Z14, Z13
+	ADDQ        R12, AX
+	ADDQ        R12, R8
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ      16(DI), AX
+	MOVQ      80(DI), BX
+	MOVQ      120(DI), DX
+	KMOVW     128(DI), K1
+	TESTQ     $0x00000001, DX
+	JE        accumulated
+	MOVQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z2, Z2
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z4, Z4
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z8, Z8
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z10, Z10
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z12, Z12
+	ADDQ      BX, CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z13, Z13
+
+accumulated:
+	TESTQ     $0x00000002, DX
+	JE        biased
+	MOVQ      24(DI), CX
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z12, Z12
+	VADDPS    Z14, Z13, Z13
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VPXORD Z14, Z14, Z14
+	VMAXPS Z0, Z14, Z0
+	VMAXPS Z1, Z14, Z1
+	VMAXPS Z2, Z14, Z2
+	VMAXPS Z3, Z14, Z3
+	VMAXPS Z4, Z14, Z4
+	VMAXPS Z5, Z14, Z5
+	VMAXPS Z6, Z14, Z6
+	VMAXPS Z7, Z14, Z7
+	VMAXPS Z8, Z14, Z8
+	VMAXPS Z9, Z14, Z9
+	VMAXPS Z10, Z14, Z10
+	VMAXPS Z11, Z14, Z11
+	VMAXPS Z12, Z14, Z12
+	VMAXPS Z13, Z14, Z13
+
+store:
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func lanewise1x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise1x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y2
+	VMOVUPS     32(R11), Y3
+	VFMADD231PS (AX), Y2, Y0
+	VFMADD231PS 32(AX), Y3, Y1
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y2
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS 32(CX), Y3
+	VADDPS  Y3, Y1, Y1
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y0, Y2, Y0
+	VMAXPS Y1, Y2, Y1
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func lanewise2x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise2x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y4
+	VMOVUPS     32(R11), Y5
+	VFMADD231PS (AX), Y4, Y0
+	VFMADD231PS 32(AX), Y5, Y1
+	VFMADD231PS (AX)(BX*1), Y4, Y2
+	VFMADD231PS 32(AX)(BX*1), Y5, Y3
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(CX), Y5
+	VADDPS  Y5, Y1, Y1
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y4
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS 32(CX), Y5
+	VADDPS  Y5, Y3, Y3
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y4, Y2, Y2
+	VADDPS  Y5, Y3, Y3
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y0, Y4, Y0
+	VMAXPS Y1, Y4, Y1
+	VMAXPS Y2, Y4, Y2
+	VMAXPS Y3, Y4, Y3
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func lanewise3x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise3x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y6
+	VMOVUPS     32(R11), Y7
+	VFMADD231PS (AX), Y6, Y0
+	VFMADD231PS 32(AX), Y7, Y1
+	VFMADD231PS (AX)(BX*1), Y6, Y2
+	VFMADD231PS 32(AX)(BX*1), Y7, Y3
+	VFMADD231PS (AX)(BX*2), Y6, Y4
+	VFMADD231PS 32(AX)(BX*2), Y7, Y5
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y6
+	VADDPS  Y6, Y0, Y0
+	VMOVUPS 32(CX), Y7
+	VADDPS  Y7, Y1, Y1
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y6
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(CX), Y7
+	VADDPS  Y7, Y3, Y3
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y6
+	VADDPS  Y6, Y4, Y4
+	VMOVUPS 32(CX), Y7
+	VADDPS  Y7, Y5, Y5
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	VADDPS  Y6, Y0, Y0
+	VADDPS  Y7, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	VADDPS  Y6, Y4, Y4
+	VADDPS  Y7, Y5, Y5
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y6, Y6, Y6
+	VMAXPS Y0, Y6, Y0
+	VMAXPS Y1, Y6, Y1
+	VMAXPS Y2, Y6, Y2
+	VMAXPS Y3, Y6, Y3
+	VMAXPS Y4, Y6, Y4
+	VMAXPS Y5, Y6, Y5
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VZEROUPPER
+	RET
+
+// func lanewise4x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise4x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y8
+	VMOVUPS     32(R11), Y9
+	VFMADD231PS (AX), Y8, Y0
+	VFMADD231PS 32(AX), Y9, Y1
+	VFMADD231PS (AX)(BX*1), Y8, Y2
+	VFMADD231PS 32(AX)(BX*1), Y9, Y3
+	VFMADD231PS (AX)(BX*2), Y8, Y4
+	VFMADD231PS 32(AX)(BX*2), Y9, Y5
+	VFMADD231PS (AX)(CX*1), Y8, Y6
+	VFMADD231PS 32(AX)(CX*1), Y9, Y7
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y8
+	VADDPS  Y8, Y0, Y0
+	VMOVUPS 32(CX), Y9
+	VADDPS  Y9, Y1, Y1
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y8
+	VADDPS  Y8, Y2, Y2
+	VMOVUPS 32(CX), Y9
+	VADDPS  Y9, Y3, Y3
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS 32(CX), Y9
+	VADDPS  Y9, Y5, Y5
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y8
+	VADDPS  Y8, Y6, Y6
+	VMOVUPS 32(CX), Y9
+	VADDPS  Y9, Y7, Y7
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	VADDPS  Y8, Y0, Y0
+	VADDPS  Y9, Y1, Y1
+	VADDPS  Y8, Y2, Y2
+	VADDPS  Y9, Y3, Y3
+	VADDPS  Y8, Y4, Y4
+	VADDPS  Y9, Y5, Y5
+	VADDPS  Y8, Y6, Y6
+	VADDPS  Y9, Y7, Y7
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y8, Y8, Y8
+	VMAXPS Y0, Y8, Y0
+	VMAXPS Y1, Y8, Y1
+	VMAXPS Y2, Y8, Y2
+	VMAXPS Y3, Y8, Y3
+	VMAXPS Y4, Y8, Y4
+	VMAXPS Y5, Y8, Y5
+	VMAXPS Y6, Y8, Y6
+	VMAXPS Y7, Y8, Y7
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func lanewise5x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise5x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y10
+	VMOVUPS     32(R11), Y11
+	VFMADD231PS (AX), Y10, Y0
+	VFMADD231PS 32(AX), Y11, Y1
+	VFMADD231PS (AX)(BX*1), Y10, Y2
+	VFMADD231PS 32(AX)(BX*1), Y11, Y3
+	VFMADD231PS (AX)(BX*2), Y10, Y4
+	VFMADD231PS 32(AX)(BX*2), Y11, Y5
+	VFMADD231PS (AX)(CX*1), Y10, Y6
+	VFMADD231PS 32(AX)(CX*1), Y11, Y7
+	VFMADD231PS (AX)(BX*4), Y10, Y8
+	VFMADD231PS 32(AX)(BX*4), Y11, Y9
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y10
+	VADDPS  Y10, Y0, Y0
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y11, Y1, Y1
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y10
+	VADDPS  Y10, Y2, Y2
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y11, Y3, Y3
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y10
+	VADDPS  Y10, Y4, Y4
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y11, Y5, Y5
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y10
+	VADDPS  Y10, Y6, Y6
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y11, Y7, Y7
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y11, Y9, Y9
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y10
+	VMOVUPS 32(CX), Y11
+	VADDPS  Y10, Y0, Y0
+	VADDPS  Y11, Y1, Y1
+	VADDPS  Y10, Y2, Y2
+	VADDPS  Y11, Y3, Y3
+	VADDPS  Y10, Y4, Y4
+	VADDPS  Y11, Y5, Y5
+	VADDPS  Y10, Y6, Y6
+	VADDPS  Y11, Y7, Y7
+	VADDPS  Y10, Y8, Y8
+	VADDPS  Y11, Y9, Y9
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y10, Y10, Y10
+	VMAXPS Y0, Y10, Y0
+	VMAXPS Y1, Y10, Y1
+	VMAXPS Y2, Y10, Y2
+	VMAXPS Y3, Y10, Y3
+	VMAXPS Y4, Y10, Y4
+	VMAXPS Y5, Y10, Y5
+	VMAXPS Y6, Y10, Y6
+	VMAXPS Y7, Y10, Y7
+	VMAXPS Y8, Y10, Y8
+	VMAXPS Y9, Y10, Y9
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	VZEROUPPER
+	RET
+
+// func lanewise6x16AVX2(args *byte)
+// Requires: AVX, FMA3
+TEXT ·lanewise6x16AVX2(SB), NOSPLIT, $0-8
+	MOVQ   args+0(FP), DI
+	MOVQ   56(DI), BX
+	LEAQ   (BX)(BX*2), CX
+	LEAQ   (BX)(BX*4), DX
+	LEAQ   (CX)(BX*4), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   (DI), AX
+	MOVQ   8(DI), R11
+	MOVQ   64(DI), R12
+	MOVQ   72(DI), R13
+
+outer:
+	MOVQ 40(DI), R14
+
+inner:
+	MOVQ 32(DI), R15
+
+k:
+	VMOVUPS     (R11), Y12
+	VMOVUPS     32(R11), Y13
+	VFMADD231PS (AX), Y12, Y0
+	VFMADD231PS 32(AX), Y13, Y1
+	VFMADD231PS (AX)(BX*1), Y12, Y2
+	VFMADD231PS 32(AX)(BX*1), Y13, Y3
+	VFMADD231PS (AX)(BX*2), Y12, Y4
+	VFMADD231PS 32(AX)(BX*2), Y13, Y5
+	VFMADD231PS (AX)(CX*1), Y12, Y6
+	VFMADD231PS 32(AX)(CX*1), Y13, Y7
+	VFMADD231PS (AX)(BX*4), Y12, Y8
+	VFMADD231PS 32(AX)(BX*4), Y13, Y9
+	VFMADD231PS (AX)(DX*1), Y12, Y10
+	VFMADD231PS 32(AX)(DX*1), Y13, Y11
+	ADDQ        R12, AX
+	ADDQ        R13, R11
+	DECQ        R15
+	JNE         k
+	DECQ        R14
+	JE          innerDone
+	ADDQ        88(DI), AX
+	ADDQ        96(DI), R11
+	JMP         inner
+
+innerDone:
+	DECQ 48(DI)
+	JE   done
+	ADDQ 104(DI), AX
+	ADDQ 112(DI), R11
+	JMP  outer
+
+done:
+	MOVQ    16(DI), AX
+	MOVQ    80(DI), BX
+	MOVQ    120(DI), DX
+	TESTQ   $0x00000001, DX
+	JE      accumulated
+	MOVQ    AX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y0, Y0
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y1, Y1
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y2, Y2
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y3, Y3
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y4, Y4
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y5, Y5
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y6, Y6
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y7, Y7
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y8, Y8
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y9, Y9
+	ADDQ    BX, CX
+	VMOVUPS (CX), Y12
+	VADDPS  Y12, Y10, Y10
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y13, Y11, Y11
+
+accumulated:
+	TESTQ   $0x00000002, DX
+	JE      biased
+	MOVQ    24(DI), CX
+	VMOVUPS (CX), Y12
+	VMOVUPS 32(CX), Y13
+	VADDPS  Y12, Y0, Y0
+	VADDPS  Y13, Y1, Y1
+	VADDPS  Y12, Y2, Y2
+	VADDPS  Y13, Y3, Y3
+	VADDPS  Y12, Y4, Y4
+	VADDPS  Y13, Y5, Y5
+	VADDPS  Y12, Y6, Y6
+	VADDPS  Y13, Y7, Y7
+	VADDPS  Y12, Y8, Y8
+	VADDPS  Y13, Y9, Y9
+	VADDPS  Y12, Y10, Y10
+	VADDPS  Y13, Y11, Y11
+
+biased:
+	TESTQ  $0x00000004, DX
+	JE     store
+	VXORPS Y12, Y12, Y12
+	VMAXPS Y0, Y12, Y0
+	VMAXPS Y1, Y12, Y1
+	VMAXPS Y2, Y12, Y2
+	VMAXPS Y3, Y12, Y3
+	VMAXPS Y4, Y12, Y4
+	VMAXPS Y5, Y12, Y5
+	VMAXPS Y6, Y12, Y6
+	VMAXPS Y7, Y12, Y7
+	VMAXPS Y8, Y12, Y8
+	VMAXPS Y9, Y12, Y9
+	VMAXPS Y10, Y12, Y10
+	VMAXPS Y11, Y12, Y11
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    BX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
+	VZEROUPPER
+	RET

@@ -3,3 +3,5 @@
 package kernel
 
 func kernelsOf(Path) *microKernels { return nil }
+
+func lanewiseOf(Path) *microKernels { return nil }

@@ -33,3 +33,26 @@ func kernelsOf(p Path) *microKernels {
 	}
 	return nil
 }
+
+// lanewiseOf are the micro-kernels of a path whose factor a holds a number for each column.
+func lanewiseOf(p Path) *microKernels {
+	switch p {
+	case AVX512:
+		return &microKernels{width: 16, masked: true, tiles: [3][]func(*byte){
+			1: {nil,
+				lanewise1x16AVX512, lanewise2x16AVX512, lanewise3x16AVX512, lanewise4x16AVX512,
+				lanewise5x16AVX512, lanewise6x16AVX512, lanewise7x16AVX512, lanewise8x16AVX512,
+				lanewise9x16AVX512, lanewise10x16AVX512, lanewise11x16AVX512, lanewise12x16AVX512,
+				lanewise13x16AVX512, lanewise14x16AVX512,
+			},
+		}}
+	case AVX2:
+		return &microKernels{width: 16, tiles: [3][]func(*byte){
+			1: {nil,
+				lanewise1x16AVX2, lanewise2x16AVX2, lanewise3x16AVX2, lanewise4x16AVX2,
+				lanewise5x16AVX2, lanewise6x16AVX2,
+			},
+		}}
+	}
+	return nil
+}

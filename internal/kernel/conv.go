@@ -8,6 +8,10 @@ type ConvShape struct {
 	N, H, W, In           int // input [N, H, W, In]
 	KernelH, KernelW, Out int // weights [KernelH, KernelW, In, Out]
 	Stride, Pad           int
+
+	// Groups divides the channels: outputs of a group are made of the inputs of that group alone, and the weights
+	// are [KernelH, KernelW, In/Groups, Out]. 0 means 1; as many as In and Out is a depthwise convolution.
+	Groups int
 }
 
 // OutH is the height of the output.
@@ -24,6 +28,8 @@ func (s ConvShape) Check() error {
 		return fmt.Errorf("kernel: convolution with an empty dimension: %+v", s)
 	case s.Stride < 1:
 		return fmt.Errorf("kernel: convolution with stride %d, want at least 1", s.Stride)
+	case s.Groups < 0 || s.In%s.groups() != 0 || s.Out%s.groups() != 0:
+		return fmt.Errorf("kernel: convolution of %d to %d channels cannot have %d groups", s.In, s.Out, s.Groups)
 	case s.Pad < 0:
 		return fmt.Errorf("kernel: convolution with padding %d, want at least 0", s.Pad)
 	case s.KernelH > s.H+2*s.Pad || s.KernelW > s.W+2*s.Pad:
@@ -33,11 +39,26 @@ func (s ConvShape) Check() error {
 }
 
 func (s ConvShape) inputLen() int   { return s.N * s.H * s.W * s.In }
-func (s ConvShape) weightsLen() int { return s.KernelH * s.KernelW * s.In * s.Out }
+func (s ConvShape) weightsLen() int { return s.KernelH * s.KernelW * s.In / s.groups() * s.Out }
 func (s ConvShape) outputLen() int  { return s.N * s.OutH() * s.OutW() * s.Out }
 
 // work is the number of products, those with padding included.
-func (s ConvShape) work() int { return s.outputLen() * s.KernelH * s.KernelW * s.In }
+func (s ConvShape) work() int { return s.outputLen() * s.KernelH * s.KernelW * s.In / s.groups() }
+
+func (s ConvShape) groups() int { return max(1, s.Groups) }
+
+// lanewise is whether the convolution is depthwise, with channels enough for a vector.
+func (s ConvShape) lanewise() bool {
+	return s.groups() > 1 && s.In == s.Groups && s.Out == s.Groups && s.In >= vector
+}
+
+// kernels are the micro-kernels for a convolution on the active path, nil on the generic one.
+func (s ConvShape) kernels() *microKernels {
+	if s.lanewise() {
+		return lanewiseOf(ActivePath())
+	}
+	return kernelsOf(ActivePath())
+}
 
 func (s ConvShape) mustCheck() {
 	if err := s.Check(); err != nil {
@@ -45,7 +66,7 @@ func (s ConvShape) mustCheck() {
 	}
 }
 
-// ConvForward computes the output of a convolution:
+// ConvForward computes the output of a convolution, here of one group:
 //
 //	for n, oy, ox, o {
 //		var sum float32
@@ -62,8 +83,11 @@ type ConvForward struct {
 // NewConvForward makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvForward(p *Pool, s ConvShape) *ConvForward {
 	s.mustCheck()
-	if k := kernelsOf(ActivePath()); k != nil {
+	if k := s.kernels(); k != nil {
 		return &ConvForward{s, newForward(p, s, k).Run}
+	}
+	if s.groups() > 1 {
+		return &ConvForward{s, newGenericGroups(p, s).forward}
 	}
 	return &ConvForward{s, newGenericForward(p, s).Run}
 }
@@ -90,8 +114,11 @@ type ConvBackwardData struct {
 // NewConvBackwardData makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvBackwardData(p *Pool, s ConvShape) *ConvBackwardData {
 	s.mustCheck()
-	if k := kernelsOf(ActivePath()); k != nil {
+	if k := s.kernels(); k != nil {
 		return &ConvBackwardData{s, newBackwardData(p, s, k).Run}
+	}
+	if s.groups() > 1 {
+		return &ConvBackwardData{s, newGenericGroups(p, s).backwardData}
 	}
 	return &ConvBackwardData{s, newGenericData(p, s).Run}
 }
@@ -119,7 +146,10 @@ type ConvBackwardWeights struct {
 func NewConvBackwardWeights(p *Pool, s ConvShape) *ConvBackwardWeights {
 	s.mustCheck()
 	if k := kernelsOf(ActivePath()); k != nil {
-		return &ConvBackwardWeights{s, newBackwardWeights(p, s, k).Run}
+		return &ConvBackwardWeights{s, newBackwardWeights(p, s, k, lanewiseOf(ActivePath())).Run}
+	}
+	if s.groups() > 1 {
+		return &ConvBackwardWeights{s, newGenericGroups(p, s).backwardWeights}
 	}
 	return &ConvBackwardWeights{s, newGenericWeights(p, s).Run}
 }

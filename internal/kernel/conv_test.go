@@ -20,9 +20,10 @@ func (s ConvShape) reference(f func(x, w, y int)) {
 						if iy < 0 || iy >= s.H || ix < 0 || ix >= s.W {
 							continue
 						}
-						for i := range s.In {
+						inG, outG := s.In/s.groups(), s.Out/s.groups()
+						for i := range inG {
 							for o := range s.Out {
-								f(((n*s.H+iy)*s.W+ix)*s.In+i, ((r*s.KernelW+c)*s.In+i)*s.Out+o, ((n*s.OutH()+oy)*s.OutW()+ox)*s.Out+o)
+								f(((n*s.H+iy)*s.W+ix)*s.In+o/outG*inG+i, ((r*s.KernelW+c)*inG+i)*s.Out+o, ((n*s.OutH()+oy)*s.OutW()+ox)*s.Out+o)
 							}
 						}
 					}
@@ -127,11 +128,17 @@ func drawConv(t *rapid.T, p *Pool) {
 		KernelH: draw("kh", 1, 5), KernelW: draw("kw", 1, 5), Out: draw("out", 1, 9),
 		Stride: draw("stride", 1, 4), Pad: draw("pad", 0, 3),
 	}
-	switch draw("kind", 0, 3) {
+	switch draw("kind", 0, 5) {
 	case 0:
 		s.N = draw("many", 4, 20)
 	case 1:
 		s.In, s.Out = draw("wide in", 10, 40), draw("wide out", 10, 70)
+	case 2:
+		s.Groups = draw("groups", 2, 5)
+		s.In, s.Out = s.Groups*draw("in of a group", 1, 5), s.Groups*draw("out of a group", 1, 20)
+	case 3:
+		s.In = draw("depth", 2, 70)
+		s.Out, s.Groups = s.In, s.In
 	}
 	if s.Check() != nil {
 		t.Skip("the kernel does not fit")
@@ -159,6 +166,9 @@ func TestConvolutionsGiveTheSameBitsForAnyPool(t *testing.T) {
 		ConvShape{N: 3, H: 8, W: 7, In: 5, KernelH: 3, KernelW: 3, Out: 6, Stride: 2, Pad: 1},
 		ConvShape{N: 37, H: 8, W: 8, In: 16, KernelH: 3, KernelW: 3, Out: 40, Stride: 1, Pad: 1},
 		ConvShape{N: 9, H: 17, W: 15, In: 20, KernelH: 3, KernelW: 3, Out: 35, Stride: 2, Pad: 1},
+		ConvShape{N: 9, H: 14, W: 14, In: 70, KernelH: 3, KernelW: 3, Out: 70, Stride: 1, Pad: 1, Groups: 70},
+		ConvShape{N: 9, H: 14, W: 14, In: 64, KernelH: 3, KernelW: 3, Out: 64, Stride: 1, Pad: 1, Groups: 64},
+		ConvShape{N: 9, H: 14, W: 14, In: 24, KernelH: 3, KernelW: 3, Out: 48, Stride: 2, Pad: 1, Groups: 3},
 		ConvShape{N: 9, H: 14, W: 14, In: 70, KernelH: 1, KernelW: 1, Out: 18, Stride: 1})
 	everyPath(t, func(t *testing.T) {
 		for _, s := range shapes {
@@ -215,10 +225,11 @@ func checkNoAllocations(t *testing.T) {
 func TestAShapeThatCannotBeIsRefused(t *testing.T) {
 	ok := ConvShape{N: 1, H: 4, W: 4, In: 1, KernelH: 3, KernelW: 3, Out: 1, Stride: 1}
 	for want, change := range map[string]func(s *ConvShape){
-		"empty dimension": func(s *ConvShape) { s.N = 0 },
-		"stride 0":        func(s *ConvShape) { s.Stride = 0 },
-		"padding -1":      func(s *ConvShape) { s.Pad = -1 },
-		"does not fit":    func(s *ConvShape) { s.KernelW = 5 },
+		"empty dimension":      func(s *ConvShape) { s.N = 0 },
+		"stride 0":             func(s *ConvShape) { s.Stride = 0 },
+		"padding -1":           func(s *ConvShape) { s.Pad = -1 },
+		"does not fit":         func(s *ConvShape) { s.KernelW = 5 },
+		"cannot have 2 groups": func(s *ConvShape) { s.Groups = 2 },
 	} {
 		s := ok
 		change(&s)

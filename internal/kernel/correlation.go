@@ -53,12 +53,14 @@ type correlator struct {
 	n                   int
 	inH, inW, inC       int
 	outH, outW, outC    int
+	groups              int  // of channels, 1 for all with all
+	lanewise            bool // channel i of the output is made of channel i of the input
 	list                []correlation
 	tallest             int // outputs a column of the tallest correlation
-	panels              int // of kernels.width output channels
+	panels              int // of kernels.width output channels, or the rest of a group
 	packed              []float32
 	pack                func(dst []float32, c *correlation, panel int)
-	groups, strips      int // parts: groups of images, strips of rows,
+	imageGroups, strips int // parts: groups of images, strips of rows,
 	columns             int // groups of panels
 	out, in             []float32
 	workers             []*multiplier
@@ -75,7 +77,10 @@ const (
 func (c *correlator) prepare(work int) {
 	width := c.kernels.width
 	c.pool = c.pool.worth(work)
-	c.panels = (c.outC + width - 1) / width
+	c.panels = c.groups * ((c.outC/c.groups + width - 1) / width)
+	if c.lanewise {
+		c.panels = (c.outC + width - 1) / width
+	}
 	size := 0
 	for i := range c.list {
 		q := &c.list[i]
@@ -93,28 +98,50 @@ func (c *correlator) prepare(work int) {
 	if size <= cacheLen {
 		images = min(images, (c.n+leastParts-1)/leastParts)
 	}
-	c.groups = (c.n + images - 1) / images
+	c.imageGroups = (c.n + images - 1) / images
 	c.columns = 1
-	if size > cacheLen/2 {
-		c.columns = min(c.panels, (leastParts+c.groups-1)/c.groups)
+	if size > cacheLen/2 && !c.lanewise { // whose last panels may overlap
+		c.columns = min(c.panels, (leastParts+c.imageGroups-1)/c.imageGroups)
 	}
 	for i := range c.list {
 		c.list[i].chooseDirections(c)
 	}
-	c.strips = min(c.tallest, max(1, leastParts/(c.groups*c.columns)))
+	c.strips = min(c.tallest, max(1, leastParts/(c.imageGroups*c.columns)))
 	c.workers = newMultipliers(c.pool.Threads(), c.kernels)
 	c.packPart, c.multiPart = c.packPanels, c.multiply
 }
 
 // weightsLen is the length of a panel of weights.
 func (q *correlation) weightsLen(c *correlator) int {
-	return q.tapRows * q.tapColumns * c.inC * c.kernels.width
+	return q.tapRows * q.tapColumns * c.depth() * c.kernels.width
+}
+
+// depth is the number of input channels an output channel is made of.
+func (c *correlator) depth() int {
+	if c.lanewise {
+		return 1
+	}
+	return c.inC / c.groups
+}
+
+// channels are the first input channel, the first output channel and the number of output channels of a panel.
+// Of a lanewise correlation the last panel is whole and overlaps the one before.
+func (c *correlator) channels(panel int) (in, out, lanes int) {
+	width := c.kernels.width
+	if c.lanewise {
+		at := min(panel*width, c.outC-width)
+		return at, at, width
+	}
+	inG, outG := c.inC/c.groups, c.outC/c.groups
+	perGroup := c.panels / c.groups
+	group, at := panel/perGroup, panel%perGroup*width
+	return group * inG, group*outG + at, min(width, outG-at)
 }
 
 func (c *correlator) run(out, in []float32) {
 	c.out, c.in = out, in
 	c.pool.Run(c.panels, c.packPart)
-	c.pool.Run(c.groups*c.strips*c.columns, c.multiPart)
+	c.pool.Run(c.imageGroups*c.strips*c.columns, c.multiPart)
 	c.out, c.in = nil, nil
 }
 
@@ -130,12 +157,13 @@ func (c *correlator) packPanels(_, panel int) {
 func (c *correlator) multiply(worker, part int) {
 	column, strip, group := part%c.columns, part/c.columns%c.strips, part/c.columns/c.strips
 	b := block{correlator: c, m: c.workers[worker]}
-	n0, n1 := Split(c.n, c.groups, group)
+	n0, n1 := Split(c.n, c.imageGroups, group)
 	p0, p1 := Split(c.panels, c.columns, column)
 	s0, s1 := Split(c.tallest, c.strips, strip)
 	for i := range c.list {
 		b.q = &c.list[i]
 		for b.panel = p0; b.panel < p1; b.panel++ {
+			b.firstIn, b.firstOut, b.lanes = c.channels(b.panel)
 			for b.n0 = n0; b.n0 < n1; b.n0++ {
 				b.n1 = b.n0 + 1
 				b.run(s0, s1, false)
@@ -149,19 +177,18 @@ func (c *correlator) multiply(worker, part int) {
 // block is a part of a correlation: outputs with the same taps, in a panel of channels.
 type block struct {
 	*correlator
-	m      *multiplier
-	q      *correlation
-	panel  int
-	n0, n1 int // images
-	r0, r1 int // rows
-	column *span
-	row    *span
-	lanes  int // channels
+	m                 *multiplier
+	q                 *correlation
+	panel             int
+	firstIn, firstOut int // channels
+	lanes             int // output channels
+	n0, n1            int // images
+	r0, r1            int // rows
+	row, column       *span
 }
 
 // run computes rows [s0, s1) of one image, or of all images those outputs whose tiles go across images.
 func (b *block) run(s0, s1 int, across bool) {
-	b.lanes = min(b.kernels.width, b.outC-b.panel*b.kernels.width)
 	for i := range b.q.rows {
 		b.row = &b.q.rows[i]
 		b.r0, b.r1 = max(s0, b.row.first), min(s1, b.row.first+b.row.n)
@@ -189,7 +216,7 @@ const (
 
 // chooseDirections takes those whose tiles need the fewest cycles.
 func (q *correlation) chooseDirections(c *correlator) {
-	columns := min(c.outC, c.kernels.width)
+	_, _, columns := c.channels(0)
 	highest := c.kernels.maxRows(columns)
 	for _, r := range q.rows {
 		for _, p := range q.columns {
@@ -197,9 +224,9 @@ func (q *correlation) chooseDirections(c *correlator) {
 				tiles := (rows + highest - 1) / highest
 				// An addition takes four cycles and two are done at a time; a call takes about fifty.
 				cycles := max(rows*((columns+vector-1)/vector), 8*tiles)
-				return cycles*p.taps*r.taps*c.inC + 100*tiles
+				return cycles*p.taps*r.taps*c.depth() + 100*tiles
 			}
-			h, w, n := r.n, p.n, c.n/c.groups
+			h, w, n := r.n, p.n, c.n/c.imageGroups
 			d, best := alongRow, n*h*cost(w)
 			if k := n * w * cost(h); k < best {
 				d, best = alongColumn, k
@@ -221,12 +248,23 @@ func (b *block) compute(d direction) {
 		b.clear()
 		return
 	}
-	m.k, m.ak, m.bk, m.flags = b.column.taps*b.inC, 4, 4*width, 0
-	m.setBatches(b.row.taps, b.inW*b.inC, q.tapColumns*b.inC*width, 1, 0, 0)
-	weights := address(b.packed, q.at+b.panel*q.weightsLen(b.correlator)+(b.row.tap*q.tapColumns+b.column.tap)*b.inC*width)
+	depth := b.depth()
+	m.bk, m.flags = 4*width, 0
+	switch {
+	case b.lanewise:
+		m.k, m.ak = b.column.taps, 4*b.inC
+		m.setBatches(b.row.taps, b.inW*b.inC, q.tapColumns*width, 1, 0, 0)
+	case b.groups == 1:
+		m.k, m.ak = b.column.taps*depth, 4
+		m.setBatches(b.row.taps, b.inW*b.inC, q.tapColumns*depth*width, 1, 0, 0)
+	default:
+		m.k, m.ak = depth, 4
+		m.setBatches(b.column.taps, b.inC, depth*width, b.row.taps, b.inW*b.inC, q.tapColumns*depth*width)
+	}
+	weights := address(b.packed, q.at+b.panel*q.weightsLen(b.correlator)+(b.row.tap*q.tapColumns+b.column.tap)*depth*width)
 	rowIn, rowOut := q.step*b.inW*b.inC, q.outStep*b.outW*b.outC
 	pixelIn, pixelOut := q.step*b.inC, q.outStep*b.outC
-	in := address(b.in, ((b.n0*b.inH+b.row.in+(b.r0-b.row.first)*q.step)*b.inW+b.column.in)*b.inC)
+	in := address(b.in, ((b.n0*b.inH+b.row.in+(b.r0-b.row.first)*q.step)*b.inW+b.column.in)*b.inC+b.firstIn)
 	out := address(b.out, b.pixel(b.n0, b.r0, b.column.first))
 	h, w := b.r1-b.r0, b.column.n
 	switch d {
@@ -258,7 +296,7 @@ func (b *block) compute(d direction) {
 // pixel is where the panel's channels of an output begin.
 func (b *block) pixel(n, r, c int) int {
 	y, x := b.q.outRow+r*b.q.outStep, b.q.outColumn+c*b.q.outStep
-	return ((n*b.outH+y)*b.outW+x)*b.outC + b.panel*b.kernels.width
+	return ((n*b.outH+y)*b.outW+x)*b.outC + b.firstOut
 }
 
 // clear sets outputs that meet no input.

@@ -13,6 +13,7 @@ func newForward(p *Pool, s ConvShape, k *microKernels) *forward {
 		pool: p, kernels: k, n: s.N,
 		inH: s.H, inW: s.W, inC: s.In,
 		outH: s.OutH(), outW: s.OutW(), outC: s.Out,
+		groups: s.groups(), lanewise: s.lanewise(),
 		list: []correlation{{
 			rows:    spans(s.OutH(), s.Stride, -s.Pad, s.KernelH, s.H),
 			columns: spans(s.OutW(), s.Stride, -s.Pad, s.KernelW, s.W),
@@ -31,8 +32,8 @@ func (f *forward) Run(y, x, w []float32) {
 }
 
 func (f *forward) packPanel(dst []float32, _ *correlation, panel int) {
-	width := f.kernels.width
-	packRows(dst, f.w[panel*width:], f.shape.Out, width, min(width, f.shape.Out-panel*width))
+	_, first, lanes := f.channels(panel)
+	packRows(dst, f.w[first:], f.shape.Out, f.kernels.width, lanes)
 }
 
 // packRows copies the first columns floats of rows that are stride apart to rows of width, with zeros behind them.
@@ -66,6 +67,7 @@ func newBackwardData(p *Pool, s ConvShape, k *microKernels) *backwardData {
 		pool: p, kernels: k, n: s.N,
 		inH: s.OutH(), inW: s.OutW(), inC: s.Out,
 		outH: s.H, outW: s.W, outC: s.In,
+		groups: s.groups(), lanewise: s.lanewise(),
 		pack: d.packPanel,
 	}
 	rows, _, _ := phases(s.H, s.KernelH, s.Stride, s.Pad)
@@ -93,16 +95,21 @@ func (d *backwardData) Run(dx, w, dy []float32) {
 
 func (d *backwardData) packPanel(dst []float32, q *correlation, panel int) {
 	s, width, first := &d.shape, d.kernels.width, d.first[q.phase]
-	lanes := min(width, s.In-panel*width)
+	firstOut, firstIn, lanes := d.channels(panel) // of the forward pass: it goes the other way
+	depth, inG := d.depth(), s.In/s.groups()
 	if lanes < width {
 		clear(dst)
 	}
 	for a := range q.tapRows {
 		for b := range q.tapColumns {
 			y, x := first[0]+(q.tapRows-1-a)*s.Stride, first[1]+(q.tapColumns-1-b)*s.Stride
-			w := d.w[((y*s.KernelW+x)*s.In+panel*width)*s.Out:]
-			transpose(dst, width, w, s.Out, lanes, s.Out)
-			dst = dst[s.Out*width:]
+			w := d.w[(y*s.KernelW+x)*inG*s.Out:]
+			if d.lanewise {
+				copy(dst[:width], w[firstIn:])
+			} else {
+				transpose(dst, width, w[firstIn%inG*s.Out+firstOut:], s.Out, lanes, depth)
+			}
+			dst = dst[depth*width:]
 		}
 	}
 }

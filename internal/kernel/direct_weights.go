@@ -15,7 +15,9 @@ type backwardWeights struct {
 	kernels                   *microKernels
 	oh, ow                    int
 	spans                     []span // of output columns
-	panels                    int
+	lanewise                  bool
+	inG, outG                 int // channels of a group
+	panels                    int // of output channels, or the rest of a group
 	groups, columns, tapParts int
 	inParts                   int
 	images, rows              int // of a block
@@ -35,20 +37,24 @@ const (
 	sumLen       = 1 << 12 // floats of a part of adding up partial sums
 )
 
-func newBackwardWeights(p *Pool, s ConvShape, k *microKernels) *backwardWeights {
+func newBackwardWeights(p *Pool, s ConvShape, k, lanewise *microKernels) *backwardWeights {
 	p = p.worth(s.work())
-	c := &backwardWeights{shape: s, pool: p, kernels: k, oh: s.OutH(), ow: s.OutW()}
+	c := &backwardWeights{shape: s, pool: p, kernels: k, oh: s.OutH(), ow: s.OutW(), inG: s.In / s.groups(), outG: s.Out / s.groups()}
+	if c.lanewise = s.lanewise() && s.Out%vector == 0; c.lanewise {
+		k = lanewise
+		c.kernels, c.outG = k, s.Out
+	}
 	c.spans = spans(c.ow, s.Stride, -s.Pad, s.KernelW, s.W)
-	c.panels = (s.Out + k.width - 1) / k.width
+	c.panels = s.Out / c.outG * ((c.outG + k.width - 1) / k.width)
 	for c.groups = mostPartials; c.groups > 1 && (c.groups > s.N || c.groups*s.weightsLen() > partialsLen); {
 		c.groups /= 2
 	}
 	c.columns, c.inParts = min(c.panels, leastParts/c.groups), 1
-	if s.KernelH == 1 && s.KernelW == 1 && s.In > s.Out { // read rather dy often than x
+	if s.KernelH == 1 && s.KernelW == 1 && s.groups() == 1 && s.In > s.Out { // read rather dy often than x
 		c.columns, c.inParts = 1, min(s.In, leastParts/c.groups)
 	}
 	c.tapParts = min(s.KernelH, (leastParts+c.groups*c.columns-1)/(c.groups*c.columns))
-	rowLen := s.Stride*s.W*s.In + c.ow*min(s.Out, k.width)
+	rowLen := s.Stride*s.W*s.In + c.ow*min(c.outG, k.width)
 	rows := min(max(blockLen/rowLen, (blockPixels+c.ow-1)/c.ow), largestBlock/rowLen)
 	c.rows = max(1, min(c.oh, rows))
 	c.images = 1
@@ -60,7 +66,7 @@ func newBackwardWeights(p *Pool, s ConvShape, k *microKernels) *backwardWeights 
 		c.partial = buffers(c.groups, s.weightsLen())
 	}
 	c.workers = newMultipliers(p.Threads(), k)
-	if s.Out%vector != 0 {
+	if c.outG%vector != 0 {
 		c.ragged = buffers(p.Threads(), c.images*c.rows*c.ow*k.width)
 	}
 	c.part, c.sum = c.multiply, c.add
@@ -99,9 +105,11 @@ func (c *backwardWeights) multiply(worker, part int) {
 	b.in = in
 	n0, n1 := Split(s.N, c.groups, group)
 	p0, p1 := Split(c.panels, c.columns, column)
-	o0, o1 := p0*c.kernels.width, min(s.Out, p1*c.kernels.width)
-	k0, k1 := Split((b.t1-b.t0)*s.KernelW*s.In, c.inParts, in)
-	for k := b.t0*s.KernelW*s.In + k0; k < b.t0*s.KernelW*s.In+k1; k++ {
+	_, o0, _ := c.channels(p0)
+	_, o1, lanes := c.channels(p1 - 1)
+	o1 += lanes
+	k0, k1 := Split((b.t1-b.t0)*s.KernelW*c.inG, c.inParts, in)
+	for k := b.t0*s.KernelW*c.inG + k0; k < b.t0*s.KernelW*c.inG+k1; k++ {
 		clear(b.dw[k*s.Out+o0 : k*s.Out+o1])
 	}
 	for b.n0 = n0; b.n0 < n1; b.n0 = b.n1 {
@@ -110,33 +118,44 @@ func (c *backwardWeights) multiply(worker, part int) {
 			b.y1 = min(c.oh, b.y0+c.rows)
 			b.prefetch(p1 - p0)
 			for p := p0; p < p1; p++ {
-				b.o0, b.o1 = p*c.kernels.width, min(s.Out, (p+1)*c.kernels.width)
+				b.firstIn, b.firstOut, b.lanes = c.channels(p)
 				b.run(worker)
 			}
 		}
 	}
 }
 
+// channels are the first input channel, the first output channel and the number of output channels of a panel.
+func (c *backwardWeights) channels(panel int) (in, out, lanes int) {
+	perGroup := (c.outG + c.kernels.width - 1) / c.kernels.width
+	group, at := panel/perGroup, panel%perGroup*c.kernels.width
+	if c.lanewise {
+		in = at
+	}
+	return group*c.inG + in, group*c.outG + at, min(c.kernels.width, c.outG-at)
+}
+
 // outerProducts adds to dw what a block of pixels contributes to some output channels.
 type outerProducts struct {
 	*backwardWeights
-	m      *multiplier
-	dw     []float32
-	t0, t1 int // tap rows
-	in     int // part of the input channels
-	n0, n1 int // images
-	y0, y1 int // rows of dy
-	o0, o1 int // output channels
+	m                 *multiplier
+	dw                []float32
+	t0, t1            int // tap rows
+	in                int // part of the input channels
+	n0, n1            int // images
+	y0, y1            int // rows of dy
+	firstIn, firstOut int // channels
+	lanes             int // output channels
 }
 
 func (b *outerProducts) run(worker int) {
 	s := &b.shape
-	dy, imageLen, pixelLen := b.dy[(b.n0*b.oh+b.y0)*b.ow*s.Out+b.o0:], b.oh*b.ow*s.Out, s.Out
-	if lanes := b.o1 - b.o0; lanes%vector != 0 {
-		width := (lanes + vector - 1) / vector * vector
+	dy, imageLen, pixelLen := b.dy[(b.n0*b.oh+b.y0)*b.ow*s.Out+b.firstOut:], b.oh*b.ow*s.Out, s.Out
+	if b.lanes%vector != 0 {
+		width := (b.lanes + vector - 1) / vector * vector
 		packed, pixels := b.ragged[worker], (b.y1-b.y0)*b.ow
 		for n := range b.n1 - b.n0 {
-			packRows(packed[n*pixels*width:(n+1)*pixels*width], dy[n*imageLen:], s.Out, width, lanes)
+			packRows(packed[n*pixels*width:(n+1)*pixels*width], dy[n*imageLen:], s.Out, width, b.lanes)
 		}
 		dy, imageLen, pixelLen = packed, pixels*width, width
 	}
@@ -159,8 +178,8 @@ func (b *outerProducts) run(worker int) {
 // addSpan adds the products of rows [y0, y1) and the columns of p for the taps of row t. dy is the first pixel.
 func (b *outerProducts) addSpan(t, y0, y1 int, p *span, dy unsafe.Pointer, pixelLen, imageLen int) {
 	s, m := &b.shape, b.m
-	x := address(b.x, ((b.n0*s.H+y0*s.Stride+t-s.Pad)*s.W+p.in)*s.In)
-	w := address(b.dw, (t*s.KernelW+p.tap)*s.In*s.Out+b.o0)
+	x := address(b.x, ((b.n0*s.H+y0*s.Stride+t-s.Pad)*s.W+p.in)*s.In+b.firstIn)
+	w := address(b.dw, (t*s.KernelW+p.tap)*b.inG*s.Out+b.firstOut)
 	pixelX, rowX, rowY := s.Stride*s.In, s.Stride*s.W*s.In, b.ow*pixelLen
 	rows, columns := y1-y0, p.n
 	m.flags, m.ai, m.ci = accumulate, 4, 4*s.Out
@@ -176,8 +195,18 @@ func (b *outerProducts) addSpan(t, y0, y1 int, p *span, dy unsafe.Pointer, pixel
 		m.k, m.ak, m.bk = rows, 4*rowX, 4*rowY
 		m.setBatches(columns, pixelX, pixelLen, images, s.H*s.W*s.In, imageLen)
 	}
-	lo, hi := Split(p.taps*s.In, b.inParts, b.in)
-	m.multiply(unsafe.Add(x, 4*lo), dy, unsafe.Add(w, 4*lo*s.Out), hi-lo, b.o1-b.o0)
+	switch {
+	case b.lanewise:
+		m.ai = 4 * s.In
+		m.multiply(x, dy, w, p.taps, b.lanes)
+	case b.inG == s.In:
+		lo, hi := Split(p.taps*s.In, b.inParts, b.in)
+		m.multiply(unsafe.Add(x, 4*lo), dy, unsafe.Add(w, 4*lo*s.Out), hi-lo, b.lanes)
+	default:
+		for tap := range p.taps {
+			m.multiply(unsafe.Add(x, 4*tap*s.In), dy, unsafe.Add(w, 4*tap*b.inG*s.Out), b.inG, b.lanes)
+		}
+	}
 }
 
 // prefetch has the next block loaded during the products of this one.
@@ -188,9 +217,9 @@ func (b *outerProducts) prefetch(panels int) {
 		n, y, images = b.n1, 0, b.n1-b.n0
 	}
 	tiles := 0
-	highest := b.kernels.maxRows(min(s.Out, b.kernels.width))
+	highest := b.kernels.maxRows(b.kernels.width)
 	for i := range b.spans {
-		tiles += (b.spans[i].taps*s.In + highest - 1) / highest
+		tiles += (b.spans[i].taps*b.inG + highest - 1) / highest
 	}
 	tiles = max(1, tiles*panels*(b.t1-b.t0))
 	begin := func(x []float32, from, n int) ahead {

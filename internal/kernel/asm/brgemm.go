@@ -54,6 +54,16 @@ func brgemms(c *build.Context) {
 	for rows := 1; rows <= rows256; rows++ {
 		newBRGEMM(c, rows, 2, false).generate()
 	}
+	for rows := 1; rows <= rows512x2; rows++ {
+		g := newBRGEMM(c, rows, 1, true)
+		g.lanewise = true
+		g.generate()
+	}
+	for rows := 1; rows <= rows256; rows++ {
+		g := newBRGEMM(c, rows, 2, false)
+		g.lanewise = true
+		g.generate()
+	}
 }
 
 // brgemm is one batch-reduce micro-kernel: a tile of rows by vectors of the sum of many products.
@@ -61,6 +71,7 @@ type brgemm struct {
 	*build.Context
 	rows, vectors int
 	wide          bool // 512 bits a vector, else 256
+	lanewise      bool // a holds vectors, not numbers for all columns
 	v             []reg.VecPhysical
 	bases         []reg.GPPhysical // the address of every group-th row of a
 	group         int              // rows addressed from one base
@@ -86,10 +97,14 @@ func (g *brgemm) width() int {
 }
 
 func (g *brgemm) name() string {
-	if g.wide {
-		return fmt.Sprintf("brgemm%dx%dAVX512", g.rows, 16*g.vectors)
+	kind, path := "brgemm", "AVX2"
+	if g.lanewise {
+		kind = "lanewise"
 	}
-	return fmt.Sprintf("brgemm%dx%dAVX2", g.rows, 8*g.vectors)
+	if g.wide {
+		path = "AVX512"
+	}
+	return fmt.Sprintf("%s%dx%d%s", kind, g.rows, g.width()/4*g.vectors, path)
 }
 
 func (g *brgemm) sum(row, vector int) reg.VecPhysical { return g.v[row*g.vectors+vector] }
@@ -126,7 +141,7 @@ func (g *brgemm) generate() {
 	g.Function(g.name())
 	g.Attributes(attr.NOSPLIT)
 	g.Pragma("noescape")
-	g.Doc(fmt.Sprintf("%s is brgemm.reference for a tile of %d rows and %d columns.", g.name(), g.rows, g.width()/4*g.vectors))
+	g.Doc(fmt.Sprintf("%s computes a tile of %d rows and %d columns, see brgemm.", g.name(), g.rows, g.width()/4*g.vectors))
 	g.SignatureExpr("func(args *byte)")
 	g.Load(g.Param("args"), args)
 	g.start()
@@ -179,6 +194,14 @@ func (g *brgemm) loops() {
 		g.VMOVUPS(at(bAt, j*g.width()), b[j])
 	}
 	for i := range g.rows {
+		if g.lanewise {
+			for j := range g.vectors {
+				a := g.row(i)
+				a.Disp = j * g.width()
+				g.VFMADD231PS(a, b[j], g.sum(i, j))
+			}
+			continue
+		}
 		if g.wide && g.vectors == 1 {
 			g.VFMADD231PS_BCST(g.row(i), b[0], g.sum(i, 0))
 			continue
