@@ -115,8 +115,6 @@ func newGenericLinearWeights(p *Pool, s LinearShape) *genericLinearWeights {
 
 func (l *genericLinearWeights) Run(dw, db, x, dy []float32) {
 	s := l.shape
-	if db != nil {
-	}
 	l.dw, l.db, l.x, l.dy = dw, db, x, dy
 	l.pool.Run(l.panels, l.pack)
 	l.pool.Run((s.Out+linearRows-1)/linearRows, l.part)
