@@ -66,7 +66,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	defer r.metrics.Close()
 
 	r.measure()
-	p, err := r.loop(ctx)
+	p, err := r.loop(ctx, pool)
 	if r.Progress != nil {
 		r.Progress.Close()
 	}
@@ -176,7 +176,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 }
 
 // loop is the training itself.
-func (r *Run) loop(ctx context.Context) (train.Progress, error) {
+func (r *Run) loop(ctx context.Context, pool *op.Pool) (train.Progress, error) {
 	s := r.Spec
 	every, count, err := r.interval(s.Evaluate.Every)
 	if err != nil {
@@ -186,10 +186,12 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
-	batches := s.Pipeline(ctx, r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	meter := newMeter()
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		train.Divergence(),
+		r.shareCores(pool, meter),
 		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
 		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 	}

@@ -124,6 +124,16 @@ func TestReadTrainsAsExampleDoes(t *testing.T) {
 	}
 }
 
+func TestTheCoresThatWorkersKeepBusyAreMeasuredOverTheFirstSteps(t *testing.T) {
+	s, _ := trained(t, parse(t, small, "stop.max_steps=60"))
+	if s.WorkerCores == nil || *s.WorkerCores <= 0 || *s.WorkerCores > 16 {
+		t.Errorf("got %v", s.WorkerCores)
+	}
+	if s, _ = trained(t, parse(t, small)); s.WorkerCores != nil {
+		t.Errorf("%v after 24 steps", *s.WorkerCores)
+	}
+}
+
 func TestAFactorOfOneIsNoEcho(t *testing.T) {
 	none, _ := trained(t, parse(t, small))
 	for _, s := range echo.Strategies()[1:] {
