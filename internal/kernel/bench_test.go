@@ -103,6 +103,24 @@ func BenchmarkLinear(b *testing.B) {
 	}
 }
 
+func BenchmarkProduct(b *testing.B) {
+	for name, s := range map[string]ProductShape{
+		"scores":  {Batch: 64, M: 128, N: 128, K: 64, TransposeB: true},
+		"context": {Batch: 64, M: 128, N: 64, K: 128},
+		"256":     {M: 256, N: 256, K: 256},
+		"1024":    {M: 1024, N: 1024, K: 1024},
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := NewPool(0)
+			defer p.Close()
+			batch := max(1, s.Batch)
+			x, y, z := random(batch*s.M*s.K, 1), random(batch*s.K*s.N, 2), random(batch*s.M*s.N, 3)
+			product := NewProduct(p, s)
+			benchProducts(b, 2*float64(batch*s.M*s.N*s.K), func() { product.Run(z, x, y, nil) })
+		})
+	}
+}
+
 func BenchmarkBatchNorm(b *testing.B) {
 	for _, ch := range []int{16, 64} {
 		s := NormShape{Groups: 1, Rows: 8 * 16384 / ch, Channels: ch}

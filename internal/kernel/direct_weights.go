@@ -61,9 +61,11 @@ func newBackwardWeights(p *Pool, s ConvShape, k, lanewise *microKernels) *backwa
 	if c.rows == c.oh {
 		c.images = max(1, min(s.N/c.groups, rows/c.oh))
 	}
-	c.partial = make([][]float32, 1)
+	c.partial = make([][]float32, c.groups)
 	if c.groups > 1 {
-		c.partial = buffers(c.groups, s.weightsLen())
+		for i := range c.groups {
+			c.partial[i] = aligned(s.weightsLen())
+		}
 	}
 	c.workers = newMultipliers(p.Threads(), k)
 	if c.outG%vector != 0 {
