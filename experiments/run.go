@@ -66,7 +66,7 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 	defer r.metrics.Close()
 
 	r.measure()
-	p, err := r.loop(ctx, pool)
+	p, err := r.loop(ctx)
 	if r.Progress != nil {
 		r.Progress.Close()
 	}
@@ -176,7 +176,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 }
 
 // loop is the training itself.
-func (r *Run) loop(ctx context.Context, pool *op.Pool) (train.Progress, error) {
+func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	s := r.Spec
 	every, count, err := r.interval(s.Evaluate.Every)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *Run) loop(ctx context.Context, pool *op.Pool) (train.Progress, error) {
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		train.Divergence(),
-		r.shareCores(pool, meter),
+		r.watchWorkers(meter),
 		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
 		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 	}
