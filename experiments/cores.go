@@ -25,7 +25,9 @@ func newMeter() *data.Meter {
 // more than half a core busy was tried, and is not done: see Threads in
 // internal/kernel/README.md.
 func (r *Run) watchWorkers(meter *data.Meter) train.Observer {
-	busy := func() time.Duration { return meter.Timing(data.StageDecode).Busy + meter.Timing(data.StageAugment).Busy }
+	busy := func() time.Duration {
+		return meter.Timing(data.StageDecode).Busy + meter.Timing(data.StageAugment).Busy
+	}
 	var before time.Duration
 	var from train.Progress
 	return train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
