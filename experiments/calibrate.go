@@ -74,13 +74,9 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 		}
 		return e, err
 	}
-	faults := failing(r.data.Train)
-	if s.Data.OnError == OnErrorSkip {
-		faults = func(data.Origin, error) error { return nil }
-	}
 	var times []time.Duration
 	last := time.Now()
-	for b, err := range s.Pipeline(ctx, r.data.Train.Len(), counting, faults) {
+	for b, err := range s.Pipeline(ctx, r.data.Train.Len(), counting, s.bearing(r.data.Train)) {
 		if err != nil {
 			return data.Batch{}, 0, 0, fmt.Errorf("storage.upstream_ratio: measuring the pipeline: %w", err)
 		}

@@ -118,7 +118,7 @@ func (s Spec) nameSplits() (Spec, error) {
 	if d.Test == "" {
 		d.Test = first("test")
 		for _, taken := range []string{d.Train, d.Validation} {
-			if strings.HasPrefix(taken, "test") {
+			if slice, err := data.ParseSlice(taken); err == nil && slice.Base == d.Test {
 				d.Test = ""
 			}
 		}

@@ -255,6 +255,12 @@ func setScalar(v reflect.Value, text string) error {
 		v.SetBool(b)
 	case reflect.Float32, reflect.Float64:
 		x, err := parseNumber(text)
+		if err != nil {
+			var b Bytes // of a bandwidth, say
+			if b.UnmarshalText([]byte(text)) == nil {
+				x, err = float64(b), nil
+			}
+		}
 		v.SetFloat(x)
 		return err
 	case reflect.Int, reflect.Int32, reflect.Int64:

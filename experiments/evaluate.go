@@ -99,11 +99,7 @@ func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
 			}
 		}
 	}
-	faults := failing(src)
-	if r.Spec.Data.OnError == OnErrorSkip {
-		faults = func(data.Origin, error) error { return nil }
-	}
-	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, faults), count)
+	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, r.Spec.bearing(src)), count)
 	if err != nil {
 		return Evaluated{}, err
 	}

@@ -43,6 +43,15 @@ func failing(src data.Source) data.Faults {
 	}
 }
 
+// bearing returns what becomes of damaged records where nobody keeps a list:
+// they are skipped or fail, as s says.
+func (s Spec) bearing(src data.Source) data.Faults {
+	if s.Data.OnError == OnErrorSkip {
+		return func(data.Origin, error) error { return nil }
+	}
+	return failing(src)
+}
+
 // fault is a line of errors.jsonl.
 type fault struct {
 	Part   string `json:"part"`   // train, validation or test

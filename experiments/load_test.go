@@ -100,12 +100,12 @@ func TestNumbersAreReadWithSuffixes(t *testing.T) {
 	s := parse(t, minimal+`
 seed: 18446744073709551615
 pipeline: {shuffle: 64k, prefetch: 1.5MB}
-storage: {simulate: {latency: 2ms, bandwidth: 1e6}}
+storage: {simulate: {latency: 2ms, bandwidth: 1MiB}}
 train: {rate: {start: 5e-4, horizon: 1k steps}}
 evaluate: {every: 12.8k fresh}
 `)
 	if s.Seed != 1<<64-1 || s.Stages.Shuffle != (Buffer{Items: 64000}) || s.Stages.Prefetch != (Buffer{Memory: 1_500_000}) ||
-		s.Storage.Simulate.Latency != 2*time.Millisecond || s.Storage.Simulate.Bandwidth != 1e6 || s.Train.Rate.Start != 5e-4 ||
+		s.Storage.Simulate.Latency != 2*time.Millisecond || s.Storage.Simulate.Bandwidth != 1<<20 || s.Train.Rate.Start != 5e-4 ||
 		s.Train.Rate.Horizon != (Span{1000, Steps}) || s.Evaluate.Every != (Span{12800, Fresh}) {
 		t.Errorf("got %+v", s)
 	}
