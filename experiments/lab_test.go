@@ -24,6 +24,8 @@ type lab struct {
 	Records int `yaml:"records"` // of train; 0 means no end
 
 	noise int                                                      // 0 to 255
+	turn  int                                                      // from this record of train on, classes are the wrong way round; 0 means nowhere
+	swap  bool                                                     // classes of validation are the wrong way round
 	reads func(ctx context.Context, base string, record int) error // is told of every read; an error fails it
 	mu    *sync.Mutex
 	seen  map[string][]int // records read, by part, in the order of the reads
@@ -60,7 +62,15 @@ type labPart struct {
 
 func (p *labPart) Len() int          { return p.n }
 func (p *labPart) Classes() []string { return []string{"even", "odd"} }
-func (p *labPart) Label(i int) int   { return i % 2 }
+func (p *labPart) Label(i int) int {
+	if p.base == "train" && p.lab.turn > 0 && i >= p.lab.turn {
+		return 1 - i%2
+	}
+	if p.base == "validation" && p.lab.swap {
+		return 1 - i%2
+	}
+	return i % 2
+}
 
 func (p *labPart) Read(ctx context.Context, i int) (data.Example, error) {
 	p.lab.mu.Lock()
@@ -79,7 +89,7 @@ func (p *labPart) Read(ctx context.Context, i int) (data.Example, error) {
 			picture.Pix[at] = uint8(min(max(100+50*(i%2)+r.IntN(2*p.lab.noise)-p.lab.noise, 0), 255))
 		}
 	}
-	return data.Example{Input: picture, Target: data.Class(i % 2)}, nil
+	return data.Example{Input: picture, Target: data.Class(p.Label(i))}, nil
 }
 
 // slow is SGD whose step takes 10 ms of the time of a synctest bubble.
