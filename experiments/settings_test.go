@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/internal/safetensors"
@@ -331,7 +330,6 @@ func TestPrefetchIsTheNumberOfBatchesMadeAhead(t *testing.T) {
 	reads := func(prefetch string) (n int) {
 		synctest.Test(t, func(t *testing.T) {
 			n = len(order(t, "pipeline.prefetch="+prefetch, "stop.max_steps=2", "train.optimizer=slow"))
-			time.Sleep(time.Second)
 		})
 		return n
 	}
