@@ -24,6 +24,9 @@ func (r *Run) calibrate(ctx context.Context) (Spec, error) {
 	if ratio == 0 || s.Storage.Measured == ratio {
 		return s, nil
 	}
+	if s.Storage.Measured != 0 { // for another ratio
+		s.Storage.Simulate.Bandwidth, s.Storage.Measured = 0, 0
+	}
 	if s.Storage.Simulate.Bandwidth > 0 {
 		return s, SpecError{errors.New("storage.upstream_ratio: sets storage.simulate.bandwidth, which is set already; want one of the two")}
 	}

@@ -23,8 +23,13 @@ func (c Choice[T]) IsZero() bool { return c.Name == "" }
 
 // MarshalYAML writes c in its YAML form.
 func (c Choice[T]) MarshalYAML() (any, error) {
-	if v := reflect.ValueOf(c.Value); c.Name == "" || !v.IsValid() || reflect.Indirect(v).IsZero() {
+	if c.Name == "" || !reflect.ValueOf(c.Value).IsValid() {
 		return c.Name, nil
+	}
+	// Settings are written where they are zero too: the name alone would leave
+	// those of a default.
+	if text, err := yaml.Marshal(c.Value); err != nil || string(text) == "{}\n" {
+		return c.Name, err
 	}
 	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
 }

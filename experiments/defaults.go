@@ -157,7 +157,11 @@ func (s Spec) problems() []error {
 	if v := s.Train.ClipNorm; v < 0 {
 		bad("train.clip_norm", "is %g, want 0 (none) or more", v)
 	}
-	check("train.optimizer."+s.Train.Optimizer.Name, s.Train.Optimizer.Value.Check())
+	if o := s.Train.Optimizer; o.IsZero() {
+		bad("train.optimizer", "is missing; examples: adam, {sgd: {momentum: 0.9}}")
+	} else {
+		check("train.optimizer."+o.Name, o.Value.Check())
+	}
 	if s.Train.EMA != nil {
 		check("train.ema", s.Train.EMA.Check())
 	}

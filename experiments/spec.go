@@ -88,7 +88,7 @@ type RateSpec struct {
 	End      float64   `yaml:"end,omitempty"`     // rate at the horizon (linear, cosine, exponential); default 0, for exponential start/100
 	Horizon  Span      `yaml:"horizon,omitempty"` // default: the budget of the run
 	Warmup   Span      `yaml:"warmup,omitempty"`  // linear rise from 0 before it; default none
-	At       []float64 `yaml:"at,omitempty,flow"` // step: shares of the horizon at which the rate falls; default 0.5, 0.75
+	At       []float64 `yaml:"at,flow"`           // step: shares of the horizon at which the rate falls; default 0.5, 0.75
 	Factor   float64   `yaml:"factor,omitempty"`  // step: what it is multiplied by there; default 0.1
 }
 

@@ -84,7 +84,7 @@ func TestMomentumCannotBeginLate(t *testing.T) {
 func TestSettingsKeepTheirValuesThroughYAML(t *testing.T) {
 	groups := []Group{{Prefix: "fc.", Rate: 10}}
 	for text, v := range map[string]any{
-		"{}": &SGD{},
+		"momentum: 0.0\nnesterov: false": &SGD{}, // written: the defaults of a spec are others
 		"momentum: 0.9\nweight_decay: 0.0005\nnesterov: true\ngroups:\n- prefix: fc.\n  rate: 10.0": &SGD{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true, Groups: groups},
 		"beta1: 0.8\nbeta2: 0.95\nepsilon: 0.001\nweight_decay: 0.1":                                &AdamW{Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3, WeightDecay: 0.1},
 		"beta2: 0.95":                               &Adam{Beta2: 0.95},

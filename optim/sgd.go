@@ -17,9 +17,9 @@ import (
 //
 // The zero SGD is plain descent. Before SetRate the rate is 0.01.
 type SGD struct {
-	Momentum    float64 `yaml:"momentum,omitempty"`     // in [0, 1); not to be changed to or from 0 after the first Step
+	Momentum    float64 `yaml:"momentum"`               // in [0, 1); not to be changed to or from 0 after the first Step
 	WeightDecay float64 `yaml:"weight_decay,omitempty"` // from 0; coupled: added to the gradient
-	Nesterov    bool    `yaml:"nesterov,omitempty"`     // needs a Momentum
+	Nesterov    bool    `yaml:"nesterov"`               // needs a Momentum
 	Groups      []Group `yaml:"groups,omitempty"`
 
 	core `yaml:"-"`
