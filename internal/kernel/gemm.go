@@ -114,6 +114,12 @@ func (g *gemm) multiply(worker, part int) {
 			m.multiply(a, b, address(g.y, (matrix*s.M+m0)*s.N+p*width), m1-m0, min(width, s.N-p*width))
 		}
 	}
+	if s.GELU && g.k1 == s.K {
+		for row := matrix*s.M + m0; row < matrix*s.M+m1; row++ {
+			y := g.y[row*s.N+p0*width : row*s.N+min(p1*width, s.N)]
+			GELU(y, y)
+		}
+	}
 }
 
 // block is where rows [m0, m1) of a begin, at column k0; it sets their strides.

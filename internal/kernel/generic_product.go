@@ -61,4 +61,7 @@ func (g *genericProduct) row(worker, part int) {
 		}
 		y[n] = v
 	}
+	if s.GELU {
+		GELU(y, y)
+	}
 }

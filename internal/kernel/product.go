@@ -9,6 +9,7 @@ type ProductShape struct {
 	TransposeB bool // b is [Batch, N, K], else [Batch, K, N]
 	Accumulate bool // add to y rather than set it
 	ReLU       bool // clamp the result at 0, keeping NaN
+	GELU       bool // apply GELU to the result
 }
 
 // Product computes, for each matrix of the batch,
@@ -21,6 +22,7 @@ type ProductShape struct {
 //		if Accumulate { sum += y[m, n] }
 //		sum += bias[n]
 //		if ReLU { sum = max(sum, 0) }
+//		if GELU { sum = gelu(sum) }
 //		y[m, n] = sum
 //	}
 type Product struct {

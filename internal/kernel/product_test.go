@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -33,6 +34,10 @@ func (s ProductShape) check(t failer, p *Pool, biased bool) {
 				if s.ReLU {
 					want.value[at] = max(0, want.value[at])
 				}
+				if s.GELU {
+					v := want.value[at]
+					want.value[at] = v / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+				}
 			}
 		}
 	}
@@ -58,7 +63,7 @@ func TestProductsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 			draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
 			option := func(name string) bool { return rapid.Bool().Draw(t, name) }
 			s := ProductShape{Batch: draw("batch", 0, 3), M: draw("m", 1, 70), N: draw("n", 1, 70), K: draw("k", 1, 40),
-				TransposeA: option("transpose a"), TransposeB: option("transpose b"), Accumulate: option("accumulate"), ReLU: option("relu")}
+				TransposeA: option("transpose a"), TransposeB: option("transpose b"), Accumulate: option("accumulate"), ReLU: option("relu"), GELU: option("gelu")}
 			s.check(t, p, option("bias"))
 		})
 	})
@@ -69,7 +74,7 @@ var largeProducts = []ProductShape{
 	{M: 300, N: 70, K: 300},
 	{M: 150, N: 65, K: 290, TransposeA: true, Accumulate: true},
 	{M: 15, N: 48, K: 1024, TransposeB: true, ReLU: true},
-	{M: 5, N: 33, K: 1100},
+	{M: 5, N: 33, K: 1100, GELU: true},
 	{M: 4, N: 48, K: 1025, TransposeA: true},
 	{Batch: 9, M: 64, N: 64, K: 32, TransposeB: true},
 }
