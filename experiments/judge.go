@@ -190,6 +190,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	if p.Steps > 0 {
 		s.FinalLoss = &p.Last.Loss
 	}
+	s.PeakRSS = peakRSS()
 	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
 	return *s, errors.Join(err, report.WriteSummary(r.Dir, *s))
 }

@@ -91,7 +91,7 @@ func printSummary(dir string, s report.Summary) {
 		fmt.Printf("  %d damaged records skipped, %d reads of them: %s\n", s.BadRecords, s.BadReads, filepath.Join(dir, "errors.jsonl"))
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
-	fmt.Printf("  %.1f s before the first step, to fill the buffers\n", s.FillSeconds)
+	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
 	if s.FinalValError != nil {
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)
 	}
