@@ -79,7 +79,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	}
 	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
 	if f, ratio := factor, s.Storage.UpstreamRatio; ratio > 0 {
-		fmt.Fprintf(b, "The storage makes R = %g: a fresh batch takes as long as %g steps, and the time per\nfresh example is that of %g steps.\n", ratio, ratio, max(ratio, f))
+		fmt.Fprintf(b, "The storage makes R = %g: a fresh batch takes as long as %g steps, and the time\nper fresh example is that of %g steps.\n", ratio, ratio, max(ratio, f))
 	} else if e.Strategy != echo.None {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
 	}

@@ -13,7 +13,7 @@ func quickstartCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "quickstart",
-		Short: "See what echoing does, on a built-in example: two trainings, under two minutes",
+		Short: "See what echoing does, on a built-in example: two trainings, within a minute",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir := out
 			if dir == "" {
