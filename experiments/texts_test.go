@@ -53,8 +53,8 @@ A step trains on 8 examples, of which 2 are fresh.
 An epoch is 64 fresh examples: 32 steps.
 The run ends after 400 steps and 800 fresh examples.
 Before the first step 61 examples are read, to fill the shuffle buffer.
-The storage makes R = 3: a fresh batch takes as long as 3 steps, and the time per
-fresh example is that of 4 steps.
+The storage makes R = 3: a fresh batch takes as long as 3 steps, and the time
+per fresh example is that of 4 steps.
 `: {"echo={strategy: batch, factor: 4, shuffle_batches: 3}", "pipeline.shuffle=20KB", "pipeline.prefetch=13KB", "storage.upstream_ratio=3", "stop={max_steps: 1000, max_fresh: 800}"},
 		`run: no echo, the baseline
 
