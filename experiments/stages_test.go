@@ -3,10 +3,13 @@ package experiments
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/train/report"
 )
 
@@ -74,5 +77,20 @@ func TestARecordThatIsDamagedInEveryEpochDoesNotEndTheRun(t *testing.T) {
 	s, _ := trained(t, parseWith(t, r, ofLab, "data.source.lab.records=16", "data.on_error=skip", "stop.max_steps=60"))
 	if s.Status != report.Done || s.BadRecords != 1 || s.BadReads < 30 || s.BadReads > 32 {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// wide is a model whose kernel is larger than the pictures.
+type wide struct{}
+
+func (*wide) Build(int) (nn.Model, error) { return nn.Single(nn.Conv{Out: 2, Kernel: 9}), nil }
+
+func TestAModelThatDoesNotFitThePicturesIsAnErrorOfTheSpec(t *testing.T) {
+	_, r := newLab(64)
+	r.Models["wide"] = func() Model { return new(wide) }
+	run := Run{Spec: parseWith(t, r, ofLab, "model=wide"), Dir: filepath.Join(t.TempDir(), "run")}
+	var spec SpecError
+	if _, err := run.Train(t.Context()); !errors.As(err, &spec) || !strings.Contains(err.Error(), "model.wide: ") || exists(run.Dir) {
+		t.Errorf("got %v", err)
 	}
 }
