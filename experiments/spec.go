@@ -103,7 +103,7 @@ type Stop struct {
 // EvaluateSpec says when the validation data is gone through.
 type EvaluateSpec struct {
 	Every Span `yaml:"every,omitempty"` // default 1 epoch, for a source without end 10,000 fresh
-	Batch int  `yaml:"batch"`           // rows; default that of training
+	Batch int  `yaml:"batch"`           // rows; default 250
 }
 
 // LogSpec says how often a line of training is logged.
