@@ -78,18 +78,30 @@ func (s ConvShape) mustCheck() {
 type ConvForward struct {
 	shape ConvShape
 	run   func(y, x, w []float32)
+	fast  *forward // nil on the generic path
 }
 
 // NewConvForward makes the kernel for a shape. A shape that does not Check is a bug and panics.
 func NewConvForward(p *Pool, s ConvShape) *ConvForward {
 	s.mustCheck()
 	if k := s.kernels(); k != nil {
-		return &ConvForward{s, newForward(p, s, k).Run}
+		f := newForward(p, s, k)
+		return &ConvForward{s, f.Run, f}
 	}
 	if s.groups() > 1 {
-		return &ConvForward{s, newGenericGroups(p, s).forward}
+		return &ConvForward{shape: s, run: newGenericGroups(p, s).forward}
 	}
-	return &ConvForward{s, newGenericForward(p, s).Run}
+	return &ConvForward{shape: s, run: newGenericForward(p, s).Run}
+}
+
+// Gather makes every Run leave sums of its output, made of each part right after it is computed, and returns where they are. It returns
+// nil, and nothing changes, where that is no faster than to read the output again: on the generic path, and where the weights are so
+// many that parts have only some of the channels.
+func (c *ConvForward) Gather() *Sums {
+	if c.fast == nil || c.fast.columns > 1 {
+		return nil
+	}
+	return c.fast.gather()
 }
 
 // Run computes y from the images x and the weights w. All of y is written.

@@ -64,6 +64,7 @@ type correlator struct {
 	columns             int // groups of panels
 	out, in             []float32
 	workers             []*multiplier
+	sums                *Sums // of the output, nil where they are not wanted
 	packPart, multiPart func(worker, part int)
 }
 
@@ -172,6 +173,31 @@ func (c *correlator) multiply(worker, part int) {
 			b.run(s0, s1, true)
 		}
 	}
+	if c.sums != nil {
+		c.sumUp(part, n0, n1, s0, s1)
+	}
+}
+
+// gather makes every run leave sums of its output. There is one correlation, of all of the output, and one group of panels.
+func (c *correlator) gather() *Sums {
+	if c.sums == nil {
+		c.sums = makeSums(ActivePath(), c.n*c.outH*c.outW, c.outC, c.imageGroups*c.strips)
+	}
+	return c.sums
+}
+
+// sumUp sums rows [s0, s1) of images [n0, n1), which are in the cache still.
+func (c *correlator) sumUp(part, n0, n1, s0, s1 int) {
+	row := c.outW * c.outC
+	c.sums.begin(part)
+	if c.strips == 1 {
+		c.sums.add(part, c.out[n0*c.outH*row:n1*c.outH*row])
+	} else {
+		for n := n0; n < n1; n++ {
+			c.sums.add(part, c.out[(n*c.outH+s0)*row:(n*c.outH+s1)*row])
+		}
+	}
+	c.sums.end(part)
 }
 
 // block is a part of a correlation: outputs with the same taps, in a panel of channels.

@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // NormShape is the shape of a batch normalisation: Groups times Rows rows of Channels floats.
 // Each group has statistics of its own; one group is the usual batch normalisation, several are ghost
@@ -85,19 +88,35 @@ func (b *BatchNorm) Statistics(x []float32, epsilon float32) {
 	b.x = x
 	b.pool.Run(b.shape.Groups*b.parts, b.stat)
 	b.x = nil
-	ch := b.shape.Channels
 	for g := range b.shape.Groups {
-		for c := range ch {
+		for c := range b.shape.Channels {
 			sum, square := b.total(g, c)
-			m := sum / float64(b.shape.Rows)
-			v := max(0, square/float64(b.shape.Rows)-m*m)
-			if math.IsNaN(square) {
-				v = square
-			}
-			b.Mean[g*ch+c], b.Variance[g*ch+c] = float32(m), float32(v)
-			b.InvStd[g*ch+c] = float32(1 / math.Sqrt(v+float64(epsilon)))
+			b.set(g, c, sum, square, epsilon)
 		}
 	}
+}
+
+// StatisticsFrom is Statistics of the output that a convolution gathered sums of, which is not read again. The shape is one group.
+func (b *BatchNorm) StatisticsFrom(s *Sums, epsilon float32) {
+	if want := (NormShape{1, s.rows, s.channels}); b.shape != want {
+		panic(fmt.Sprintf("kernel: normalisation of %+v from sums of %+v", b.shape, want))
+	}
+	for c := range s.channels {
+		sum, square := total(s.sums, s.times*s.channels, c)
+		b.set(0, c, sum, square, epsilon)
+	}
+}
+
+// set computes statistics from the sum of the values and of their squares.
+func (b *BatchNorm) set(g, c int, sum, square float64, epsilon float32) {
+	m := sum / float64(b.shape.Rows)
+	v := max(0, square/float64(b.shape.Rows)-m*m)
+	if math.IsNaN(square) {
+		v = square
+	}
+	i := g*b.shape.Channels + c
+	b.Mean[i], b.Variance[i] = float32(m), float32(v)
+	b.InvStd[i] = float32(1 / math.Sqrt(v+float64(epsilon)))
 }
 
 // Fixed sets the statistics of every group to the given mean and variance, both [Channels].
@@ -248,10 +267,6 @@ func (b *BatchNorm) repeat(factor []float32, i int, x float32) {
 // total adds up the partial sums of a group and a channel, in order.
 func (b *BatchNorm) total(g, c int) (first, second float64) {
 	lanes := b.times * b.shape.Channels
-	for p := g * b.parts; p < (g+1)*b.parts; p++ {
-		s := b.sums[p*2*lanes:]
-		first += s[c]
-		second += s[lanes+c]
-	}
-	return first, second
+	n := b.parts * 2 * lanes
+	return total(b.sums[g*n:(g+1)*n], lanes, c)
 }

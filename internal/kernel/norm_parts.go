@@ -42,10 +42,8 @@ func (b *BatchNorm) assembly(s normSpan, k passKernel, y, x, second, third []flo
 	}
 	rowsPass(p, b.path, k, ch, b.times, (s.hi-s.lo)/ch)
 	if sums {
-		for lane := ch; lane < len(s.first); lane++ {
-			s.first[lane%ch] += s.first[lane]
-			s.second[lane%ch] += s.second[lane]
-		}
+		foldLanes(s.first, ch)
+		foldLanes(s.second, ch)
 	}
 }
 

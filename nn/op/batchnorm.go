@@ -125,7 +125,18 @@ func newBatchNorm(p *Pool, form normForm, x, skip, gamma, beta *gorgonia.Node, s
 	if !c.Train {
 		return gorgonia.ApplyOp(&norm, in...)
 	}
-	return gorgonia.ApplyOp(&batchNormTrain{batchNorm: norm, groups: s.Groups, rows: s.Rows}, in...)
+	train := &batchNormTrain{batchNorm: norm, groups: s.Groups, rows: s.Rows}
+	if o, ok := x.Op().(summer); ok && s.Groups == 1 {
+		train.sums = o.Gather(p)
+	}
+	return gorgonia.ApplyOp(train, in...)
+}
+
+// summer is an operation that can sum its output by channel while it computes it: a convolution.
+type summer interface {
+	// Gather makes every run leave such sums, in memory of the operation's own until the next run. It returns nil where the operation
+	// does not, such as with another pool than p.
+	Gather(p *Pool) *kernel.Sums
 }
 
 func shapeOf(n *gorgonia.Node) tensor.Shape {
@@ -166,11 +177,16 @@ func (b *batchNorm) DiffWRT(n int) []bool { return every(n) }
 type batchNormTrain struct {
 	batchNorm
 	groups, rows int
-	pending      bool // a run has left statistics that Commit has not published
+	sums         *kernel.Sums // of x by the operation that made it; nil: x is read for them
+	pending      bool         // a run has left statistics that Commit has not published
 }
 
 func (b *batchNormTrain) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	b.kernel.Statistics(b.arg(in, 0), b.config.Epsilon)
+	if b.sums != nil {
+		b.kernel.StatisticsFrom(b.sums, b.config.Epsilon)
+	} else {
+		b.kernel.Statistics(b.arg(in, 0), b.config.Epsilon)
+	}
 	b.normalise(in)
 	b.pending = true
 	return b.out, nil

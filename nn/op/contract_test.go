@@ -57,6 +57,10 @@ func largeCases() []opCase {
 		{name: "batchNormAddReLU", inputs: []tensor.Shape{image, {18}, {18}, image}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.BatchNormAddReLU(p, in[0], in[3], in[1], in[2], op.NewStatistics(18), op.BatchNormConfig{Train: true})
 		}},
+		{name: "conv and batchNormReLU", inputs: []tensor.Shape{image, {3, 3, 18, 11}, {11}, {11}}, build: func(p *op.Pool, in nodes) (node, error) {
+			h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1}))
+			return op.BatchNormReLU(p, h, in[2], in[3], op.NewStatistics(11), op.BatchNormConfig{Train: true})
+		}},
 		{name: "relu", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) { return op.ReLU(p, in[0]) }},
 		{name: "add", inputs: []tensor.Shape{image, image}, build: func(p *op.Pool, in nodes) (node, error) { return op.Add(p, in[0], in[1]) }},
 		{name: "bias", inputs: []tensor.Shape{image, {18}}, build: func(p *op.Pool, in nodes) (node, error) { return op.Bias(p, in[0], in[1]) }},

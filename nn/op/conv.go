@@ -51,6 +51,14 @@ func (c *conv) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	return c.out, nil
 }
 
+// Gather implements [summer].
+func (c *conv) Gather(p *Pool) *kernel.Sums {
+	if p != c.pool {
+		return nil
+	}
+	return c.kernel.Gather()
+}
+
 func (c *conv) DiffWRT(n int) []bool { return every(n) }
 
 // SymDiff makes two operations rather than one with a side output: they share no work, and the first

@@ -109,6 +109,24 @@ func opCases() []opCase {
 		}
 		return o
 	}
+	convNorm := func(name string, xs, ws [4]int, stride, pad int, c op.BatchNormConfig) opCase {
+		ch, groups := ws[3], 1
+		if c.Ghost > 0 {
+			groups = xs[0] / c.Ghost
+		}
+		return opCase{
+			name:   name,
+			inputs: []tensor.Shape{xs[:], ws[:], {ch}, {ch}},
+			build: func(p *op.Pool, in nodes) (node, error) {
+				h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Stride: stride, Pad: pad}))
+				return op.BatchNorm(p, h, in[2], in[3], op.NewStatistics(ch), c)
+			},
+			ref: func(in [][]float64) []float64 {
+				h := refConv(xs, ws, stride, pad)(in)
+				return refBatchNorm(groups, len(h)/ch/groups, ch, nil, nil)([][]float64{h, in[2], in[3]})
+			},
+		}
+	}
 	pool := func(xs [4]int, c op.PoolConfig, stride int) opCase {
 		return opCase{
 			name:   fmt.Sprintf("maxPool %+v of %v", c, xs),
@@ -204,6 +222,23 @@ func opCases() []opCase {
 				h = refBatchNorm(1, 12, 4, nil, nil)([][]float64{h, in[2], in[3]})
 				h = refAdd([][]float64{h, refShortcut([4]int{3, 4, 4, 2}, 2, 4)(in)})
 				return refGlobalAvgPool(3, 4, 4)([][]float64{refReLU([][]float64{h})})
+			},
+		},
+		convNorm("conv and batchNorm", [4]int{3, 5, 4, 2}, [4]int{3, 3, 2, 5}, 2, 1, op.BatchNormConfig{Train: true}),
+		convNorm("conv and batchNorm with ghost batches", [4]int{4, 3, 4, 2}, [4]int{2, 1, 2, 3}, 1, 0, op.BatchNormConfig{Train: true, Ghost: 2}),
+		{
+			name: "conv and two batchNorms", inputs: []tensor.Shape{{3, 4, 3, 2}, {1, 1, 2, 3}, {3}, {3}},
+			build: func(p *op.Pool, in nodes) (node, error) {
+				h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{}))
+				a := gorgonia.Must(op.BatchNorm(p, h, in[2], in[3], op.NewStatistics(3), op.BatchNormConfig{Train: true}))
+				b := gorgonia.Must(op.BatchNorm(p, h, in[3], in[2], op.NewStatistics(3), op.BatchNormConfig{Train: true}))
+				return op.Add(p, gorgonia.Must(op.Add(p, a, b)), h)
+			},
+			ref: func(in [][]float64) []float64 {
+				h := refConv([4]int{3, 4, 3, 2}, [4]int{1, 1, 2, 3}, 1, 0)(in)
+				norm := refBatchNorm(1, 36, 3, nil, nil)
+				a, b := norm([][]float64{h, in[2], in[3]}), norm([][]float64{h, in[3], in[2]})
+				return refAdd([][]float64{refAdd([][]float64{a, b}), h})
 			},
 		},
 		loss("softmaxCrossEntropy of classes", false, 0),
