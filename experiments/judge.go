@@ -169,13 +169,15 @@ func (r *Run) save(name string, p train.Progress) error {
 // end writes what is written at the end of a run that got to p and ended
 // with err.
 func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
+	errs := []error{err} // in one list, so that a caller sees whether there is more than the end itself
 	if p.Steps > r.since.Steps {
-		err = errors.Join(err, r.logTraining(p, data.Batch{}))
+		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
-	err = errors.Join(err, r.averaged(func() error { return r.save(FinalWeights, p) }))
-	if err == nil {
-		err = r.test(ctx, p)
+	errs = append(errs, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	if errors.Join(errs...) == nil {
+		errs = append(errs, r.test(ctx, p))
 	}
+	err = errors.Join(errs...)
 	s := &r.summary
 	s.Status = r.status(ctx, err)
 	if err != nil && s.Status != report.Interrupted {
@@ -192,7 +194,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	}
 	s.PeakRSS = peakRSS()
 	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
-	return *s, errors.Join(err, report.WriteSummary(r.Dir, *s))
+	return *s, errors.Join(append(errs, report.WriteSummary(r.Dir, *s))...)
 }
 
 // status says how a run ended that ended with err.

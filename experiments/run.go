@@ -149,6 +149,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.Spec, err = r.calibrate(ctx); err != nil {
 		return err
 	}
+	if r.storage, err = storage.New(r.Spec.Storage.Simulate); err != nil {
+		return err
+	}
 	if err := claim(r.Dir, r.Force); err != nil {
 		return err
 	}
@@ -163,9 +166,6 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	if r.metrics, err = report.OpenMetrics(r.Dir); err != nil {
 		r.faults.Close()
-		return err
-	}
-	if r.storage, err = storage.New(r.Spec.Storage.Simulate); err != nil {
 		return err
 	}
 	r.summary = report.Summary{

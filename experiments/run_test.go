@@ -430,3 +430,26 @@ func TestUpstreamRatioIsMeasuredOnceAndKept(t *testing.T) {
 		t.Errorf("an upstream that is slower already gives %v", err)
 	}
 }
+
+func TestWhatFailsAtTheEndOfAnInterruptedRunIsTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	r := Run{Spec: parse(t, small, "stop.max_steps=1e9", "log.every=1 steps", "evaluate.every=1e9 steps", "storage.simulate={latency: 1ms}"), Dir: dir}
+	go func() {
+		defer cancel()
+		for {
+			if lines, _ := report.ReadMetrics(filepath.Join(dir, "metrics.jsonl")); len(lines) > 3 {
+				os.RemoveAll(dir) // what is still to be written has no place
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err := r.Train(ctx)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), FinalWeights) {
+		t.Errorf("got %v", err)
+	}
+	if all, ok := err.(interface{ Unwrap() []error }); !ok || len(all.Unwrap()) < 2 {
+		t.Errorf("the errors are not side by side: %#v", err)
+	}
+}
