@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,44 +62,18 @@ func configInit() *cobra.Command {
 }
 
 func configCheck() *cobra.Command {
-	var spec specFlags
-	cmd := &cobra.Command{
-		Use:   "check [run.yaml]",
-		Short: "Check a spec, its data and its model, and train nothing",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := spec.loadArgument(cmd, args)
-			if err != nil {
-				return err
-			}
-			r := experiments.Run{Spec: s, Notice: notice}
-			if err := r.Check(cmd.Context()); err != nil {
-				return usageError{err}
-			}
-			fmt.Printf("%s: good\n", spec.path)
-			return nil
-		},
-	}
-	spec.add(cmd)
-	spec.addSeed(cmd)
-	return cmd
+	return specCommand("check [run.yaml]", "Check a spec, its data and its model, and train nothing", func(ctx context.Context, path string, s experiments.Spec) error {
+		r := experiments.Run{Spec: s, Notice: notice}
+		if err := r.Check(ctx); err != nil {
+			return usageError{err}
+		}
+		fmt.Printf("%s: good\n", path)
+		return nil
+	})
 }
 
 func configPrint() *cobra.Command {
-	var spec specFlags
-	cmd := &cobra.Command{
-		Use:   "print [run.yaml]",
-		Short: "Print a spec in full, with all defaults",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := spec.loadArgument(cmd, args)
-			if err != nil {
-				return err
-			}
-			return s.Write(os.Stdout)
-		},
-	}
-	spec.add(cmd)
-	spec.addSeed(cmd)
-	return cmd
+	return specCommand("print [run.yaml]", "Print a spec in full, with all defaults", func(_ context.Context, _ string, s experiments.Spec) error {
+		return s.Write(os.Stdout)
+	})
 }

@@ -1,28 +1,18 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-ml/reprise/experiments"
 )
 
 func explainCommand() *cobra.Command {
-	var spec specFlags
-	cmd := &cobra.Command{
-		Use:     "explain run.yaml",
-		Short:   "Draw the pipeline of a spec with its numbers filled in",
-		Example: `  reprise explain run.yaml --strategy batch --factor 4`,
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := spec.loadArgument(cmd, args)
-			if err != nil {
-				return err
-			}
-			return s.Explain(cmd.Context(), os.Stdout)
-		},
-	}
-	spec.add(cmd)
-	spec.addSeed(cmd)
-	spec.addEcho(cmd)
+	cmd := specCommand("explain run.yaml", "Draw the pipeline of a spec with its numbers filled in", func(ctx context.Context, _ string, s experiments.Spec) error {
+		return s.Explain(ctx, os.Stdout)
+	})
+	cmd.Example = `  reprise explain run.yaml --strategy batch --factor 4`
 	return cmd
 }

@@ -158,6 +158,28 @@ func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
 }
 
+// specCommand is a command that reads a Spec, changed as the flags say, and
+// does run with it. path is where it was read from.
+func specCommand(use, short string, run func(ctx context.Context, path string, s experiments.Spec) error) *cobra.Command {
+	var spec specFlags
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := spec.loadArgument(cmd, args)
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), spec.path, s)
+		},
+	}
+	spec.add(cmd)
+	spec.addSeed(cmd)
+	spec.addEcho(cmd)
+	return cmd
+}
+
 // loadArgument is load where the spec may be named as an argument too.
 func (f *specFlags) loadArgument(cmd *cobra.Command, args []string) (experiments.Spec, error) {
 	if len(args) == 1 {
