@@ -80,7 +80,16 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 			s.Evaluate.Every = Span{10_000, Fresh}
 		}
 	}
-	return s, &d, d.check(s)
+	if err := d.check(s); err != nil {
+		return s, nil, err
+	}
+	if m := &s.Input.Mix; !m.IsZero() {
+		set(&m.Classes, len(d.Classes))
+		if m.Classes != len(d.Classes) {
+			return s, nil, fmt.Errorf("input.mix.classes: is %d, and the data has %d", m.Classes, len(d.Classes))
+		}
+	}
+	return s, &d, nil
 }
 
 // nameSplits fills in the splits that s does not name.

@@ -138,6 +138,7 @@ func (s Spec) problems() []error {
 			}
 		}
 	}
+	check("input.mix", s.Input.Mix.Check())
 	check("echo", s.Echo.Check())
 	if err := s.echoesNothing(); err != nil {
 		bad("echo.strategy", "%v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/echo"
 )
 
@@ -59,7 +60,15 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	stage("shuffle", "%s", buffer)
 	batch := batchBytes(r.hollow)
 	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.Stages.Prefetch.Items)
+	mix := s.Input.Mix
+	mixing := func(here bool, copies string) {
+		if !mix.IsZero() && here {
+			stage("mix", "%s%s", mixText(mix), copies)
+		}
+	}
+	mixing(!mix.Redraw, "")
 	place(echo.Batch, "the whole batch, step after step")
+	mixing(mix.Redraw, ", every copy anew")
 	if e.ShuffleBatches > 1 {
 		stage("shuffle", "buffer of %d whole batches, %v", e.ShuffleBatches, Bytes(e.ShuffleBatches)*batch)
 	}
@@ -140,6 +149,22 @@ func chain(list []Choice[data.Augmentation]) string {
 		parts[i] = a.Name + settings(a.Value)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// mixText writes how batches are mixed.
+func mixText(m augment.Mix) string {
+	var parts []string
+	if m.Mixup != nil {
+		parts = append(parts, "mixup"+settings(m.Mixup))
+	}
+	if m.Cutmix != nil {
+		parts = append(parts, "cutmix"+settings(m.Cutmix))
+	}
+	text := strings.Join(parts, " or ")
+	if p := m.Probability; p > 0 && p < 1 {
+		text += fmt.Sprintf(" of %g %% of the batches", 100*p)
+	}
+	return text
 }
 
 func modelText(m Choice[Model]) string { return m.Name + settings(m.Value) }

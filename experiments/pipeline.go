@@ -13,6 +13,7 @@ import (
 //
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
+// Where pictures are mixed, that is done before or after the echo of batches.
 // n is the number of records that read reads, or data.Endless. The buffers of
 // s must be numbers. The stream has no end of its own.
 func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
@@ -25,8 +26,10 @@ func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
 		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
+		batches = s.mix(ctx, batches, false)
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
+		batches = s.mix(ctx, batches, true)
 		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
 	})
 }

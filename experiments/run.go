@@ -84,7 +84,7 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
-	if r.hollow, err = r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
+	if r.hollow, err = r.Spec.training(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
 		return err
 	}
 	r.Spec = r.Spec.sized(r.sample, r.hollow)

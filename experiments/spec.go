@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/data/storage"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
@@ -51,6 +52,8 @@ type Input struct {
 	// shorter side to Size, and the centre.
 	Augment []Choice[data.Augmentation] `yaml:"augment"`
 	Resize  []Choice[data.Augmentation] `yaml:"resize"`
+
+	Mix augment.Mix `yaml:"mix,omitempty"` // of the pictures of a training batch with one another; default: none
 }
 
 // StagesSpec sizes the stages.
