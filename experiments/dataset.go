@@ -191,9 +191,9 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 		src  data.Source
 		augs []data.Augmentation
 	}{
-		{"train", d.Train, values(s.Input.Augment)},
-		{"validation", d.Validation, values(s.Input.Resize)},
-		{"test", d.Test, values(s.Input.Resize)},
+		{"train", d.Train, s.Input.chosen(s.Input.Augment)},
+		{"validation", d.Validation, s.Input.chosen(s.Input.Resize)},
+		{"test", d.Test, s.Input.chosen(s.Input.Resize)},
 	} {
 		if part.src == nil {
 			continue

@@ -29,6 +29,7 @@ func defaults() Spec {
 			Size: 32,
 			Mean: []float32{0.485, 0.456, 0.406},
 			Std:  []float32{0.229, 0.224, 0.225},
+			Exif: ExifIgnore,
 		},
 		Stages: StagesSpec{
 			Shuffle: Buffer{Items: 4096}, Prefetch: Buffer{Memory: 64 << 20},
@@ -138,6 +139,7 @@ func (s Spec) problems() []error {
 			}
 		}
 	}
+	oneOf("input.exif", s.Input.Exif, ExifIgnore, ExifApply)
 	check("input.mix", s.Input.Mix.Check())
 	check("echo", s.Echo.Check())
 	if err := s.echoesNothing(); err != nil {

@@ -50,6 +50,9 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	place(echo.Read, "every copy is decoded and augmented anew")
 	stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
 	place(echo.Example, "every copy is augmented anew")
+	if s.Input.Exif == ExifApply {
+		stage("turn", "upright, as EXIF has it")
+	}
 	stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
 	place(echo.Augmentation, "copies are equal")
 	m := s.Stages.Shuffle.Items

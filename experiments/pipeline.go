@@ -22,7 +22,7 @@ func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data
 		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
-		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), values(s.Input.Augment)...)
+		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
 		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
@@ -41,7 +41,7 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, values(s.Input.Resize)...)
+		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, s.Input.chosen(s.Input.Resize)...)
 		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
 	})
 }

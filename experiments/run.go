@@ -36,6 +36,7 @@ type Run struct {
 	ema     *optim.EMA
 	storage *storage.Storage
 	faults  *faultLog
+	turned  turned
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
@@ -187,7 +188,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
 	meter := newMeter()
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.turned.watch(r.storage.Reader(data.FromSource(r.data.Train))), r.handler("train", r.data.Train))
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		train.Divergence(),

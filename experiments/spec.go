@@ -46,6 +46,7 @@ type Input struct {
 	Size int       `yaml:"size"`      // pixels; default 32
 	Mean []float32 `yaml:"mean,flow"` // of each channel, on a scale of 0 to 1; default ImageNet's
 	Std  []float32 `yaml:"std,flow"`
+	Exif string    `yaml:"exif"` // orientation: ignore (default, as torchvision) or apply
 
 	// Augment is applied to training pictures; default: a random resized crop
 	// of Size and a flip. Resize is applied to all others; default: the

@@ -39,6 +39,7 @@ var all = []interface {
 	augment.Resize{Width: 31, Height: 14},
 	augment.CenterCrop{Size: 11},
 	augment.CenterCrop{Size: 40},
+	augment.Upright{},
 }
 
 // forms returns noise of w×h pixels in every form that a picture has.
