@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 )
 
 // upright is the EXIF orientation of a picture that is stored as it is seen.
@@ -12,24 +13,32 @@ const upright = 1
 // DC-008, tag 0x0112 of the 0th IFD), and 1 where it has none, or none that
 // is valid. It makes no demands on b.
 func orientationOf(b []byte) int {
-	b, isJPEG := bytes.CutPrefix(b, []byte("\xff\xd8"))
-	for isJPEG && len(b) >= 4 && b[0] == 0xff {
-		marker, size := b[1], int(binary.BigEndian.Uint16(b[2:]))
-		switch {
-		case marker == 0xff: // filling
-			b = b[1:]
-			continue
-		case marker == markerSOS, size < 2, 2+size > len(b):
-			return upright
-		}
-		body := b[4 : 2+size]
-		b = b[2+size:]
-		const markerAPP1 = 0xe1
+	const markerAPP1 = 0xe1
+	for marker, body := range headerOf(b) {
 		if tiff, ok := bytes.CutPrefix(body, []byte("Exif\x00\x00")); ok && marker == markerAPP1 {
 			return orientationIn(tiff)
 		}
 	}
 	return upright
+}
+
+// headerOf returns the segments of a JPEG file up to its first scan, or up to
+// where it is damaged: their markers, and what is in them.
+func headerOf(b []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		b, isJPEG := bytes.CutPrefix(b, []byte("\xff\xd8"))
+		for isJPEG && len(b) >= 4 && b[0] == 0xff {
+			marker, size := b[1], int(binary.BigEndian.Uint16(b[2:]))
+			switch {
+			case marker == 0xff: // filling
+				b = b[1:]
+				continue
+			case marker == markerSOS, size < 2, 2+size > len(b), !yield(marker, b[4:2+size]):
+				return
+			}
+			b = b[2+size:]
+		}
+	}
 }
 
 // orientationIn returns the orientation in a TIFF structure.

@@ -137,3 +137,25 @@ func FuzzOrientation(f *testing.F) {
 		}
 	})
 }
+
+func TestFactsAreThoseOfTheHeader(t *testing.T) {
+	gray := withOrientation(t, binary.LittleEndian, 6)
+	webp, err := os.ReadFile("testdata/lossy.webp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p    Picture
+		want Facts
+	}{
+		{Picture{Encoded: gray}, Facts{Format: "JPEG", Gray: true, Orientation: 6}},
+		{Picture{Encoded: bytes.Replace(gray, []byte{0xff, markerSOF0}, []byte{0xff, markerSOF2}, 1)}, Facts{Format: "JPEG", Gray: true, Progressive: true, Orientation: 6}},
+		{Picture{Encoded: webp}, Facts{Format: "WebP", Orientation: 1}},
+		{Picture{Encoded: []byte("<html>")}, Facts{Orientation: 1}},
+		{Picture{Pix: make([]uint8, 3), Width: 1, Height: 1}, Facts{Format: "RGB", Orientation: 1}},
+	} {
+		if got := c.p.Facts(); got != c.want {
+			t.Errorf("got %+v, want %+v", got, c.want)
+		}
+	}
+}
