@@ -29,9 +29,12 @@ func (r Registry) Detect(path string) (Choice[Source], error) {
 		if _, known := r.Sources[c.Name]; !known {
 			continue
 		}
-		_, err := c.Value.Bases()
-		if err == nil {
+		bases, err := c.Value.Bases()
+		if err == nil && len(bases) > 0 {
 			return c, nil
+		}
+		if err == nil {
+			err = errors.New("there are no files of it")
 		}
 		errs = append(errs, fmt.Errorf("  no %s: %w", c.Name, err))
 	}

@@ -26,7 +26,7 @@ const (
 // sheet is a contact sheet: rows of pictures, each with a line of text below.
 type sheet struct{ rows [][]cell }
 
-// cell is a picture on a sheet. A nil picture leaves its place empty.
+// cell is a picture on a sheet.
 type cell struct {
 	picture image.Image
 	caption string
@@ -54,6 +54,11 @@ func newCell(p data.Picture, caption string) (cell, error) {
 	return cell{large, caption}, nil
 }
 
+// damagedCell stands for a picture that cannot be decoded.
+func damagedCell(name string) cell {
+	return cell{image.NewUniform(color.RGBA{200, 90, 80, 255}), "damaged: " + name}
+}
+
 // wrap adds cells in rows of so many.
 func (s *sheet) wrap(cells []cell, columns int) {
 	for len(cells) > 0 {
@@ -71,17 +76,15 @@ func (s sheet) write(w io.Writer) error {
 		columns = max(columns, len(row))
 	}
 	m := image.NewRGBA(image.Rect(0, 0, columns*stepX+cellGap, max(1, len(s.rows))*stepY+cellGap))
-	draw.Draw(m, m.Rect, image.White, image.Point{}, draw.Src)
+	draw.Draw(m, m.Rect, image.NewUniform(color.Gray{225}), image.Point{}, draw.Src)
 	for i, row := range s.rows {
 		for j, c := range row {
 			x, y := cellGap+j*stepX, cellGap+i*stepY
-			if c.picture != nil {
-				b := c.picture.Bounds()
-				corner := image.Pt(x+(cellSide-b.Dx())/2, y+(cellSide-b.Dy())/2)
-				draw.Draw(m, image.Rectangle{corner, corner.Add(b.Size())}, c.picture, b.Min, draw.Src)
-			}
+			b := c.picture.Bounds().Intersect(image.Rect(0, 0, cellSide, cellSide))
+			corner := image.Pt(x+(cellSide-b.Dx())/2, y+(cellSide-b.Dy())/2)
+			draw.Draw(m, image.Rectangle{corner, corner.Add(b.Size())}, c.picture, b.Min, draw.Src)
 			pen := font.Drawer{Dst: m, Src: image.NewUniform(color.Gray{40}), Face: basicfont.Face7x13, Dot: fixed.P(x, y+cellSide+lineHeight-3)}
-			pen.DrawString(shorten(c.caption, cellSide/letter))
+			pen.DrawString(shorten(c.caption, stepX/letter))
 		}
 	}
 	return png.Encode(w, m)

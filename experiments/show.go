@@ -12,8 +12,7 @@ import (
 )
 
 // Show writes a contact sheet (PNG) of n pictures of p, drawn by seed, each
-// with its class. A picture that cannot be decoded is an empty place that
-// says so.
+// with its class. One that cannot be decoded is a red square.
 func (p Part) Show(ctx context.Context, w io.Writer, n int, seed uint64) error {
 	drawn, err := p.draw(ctx, n, seed)
 	if err != nil {
@@ -69,7 +68,7 @@ func (p Part) read(ctx context.Context, o data.Origin) (shown, error) {
 		picture, err = picture.Decode()
 	}
 	if err != nil {
-		return shown{cell: cell{caption: "damaged: " + filepath.Base(name)}, damaged: true}, nil
+		return shown{cell: damagedCell(filepath.Base(name)), damaged: true}, nil
 	}
 	caption := filepath.Base(name)
 	if l, ok := p.Source.(data.Labelled); ok {
