@@ -24,7 +24,7 @@ func (r Registry) Detect(path string) (Choice[Source], error) {
 		return Choice[Source]{}, fmt.Errorf("experiments: %w", err)
 	}
 	at := Path(strings.ReplaceAll(path, "$", "$$"))
-	errs := []error{fmt.Errorf("experiments: %s is no data set that is known here:", path)}
+	errs := []error{fmt.Errorf("experiments: %s is no data set of a kind that is known", path)}
 	for _, c := range []Choice[Source]{{"shards", &Shards{Path: at}}, {"folder", &Folder{Path: at}}, {"cifar", &Cifar{Path: at}}, {"idx", &Idx{Path: at}}} {
 		if _, known := r.Sources[c.Name]; !known {
 			continue

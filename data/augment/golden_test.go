@@ -61,8 +61,8 @@ func TestOperationsGiveTorchvisionsPixels(t *testing.T) {
 		}
 		tried[c.Op] = true
 	}
-	if len(tried) != len(operations()) {
-		t.Errorf("%d operations were tried, there are %d", len(tried), len(operations()))
+	if len(tried) != kinds {
+		t.Errorf("%d operations were tried, there are %d", len(tried), kinds)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestMagnitudesAreTorchvisions(t *testing.T) {
 	w, h := float64(g.Size[0]), float64(g.Size[1])
 	for _, space := range []struct {
 		name string
-		got  [14]scale
+		got  [kinds]scale
 		want map[string]goldenScale
 	}{
 		{"RandAugment", randAugmentScales(w, h), g.RandAugment},

@@ -14,6 +14,9 @@ type operation struct {
 	plus   float64 // is added to the magnitude
 }
 
+// kinds is how many operations there are.
+const kinds = 14
+
 // apply paints on to what o makes of from, both w×h pixels. The two share no
 // memory.
 func (o operation) apply(to, from []uint8, w, h int, magnitude float64, fill Color) {
@@ -28,8 +31,8 @@ func (o operation) apply(to, from []uint8, w, h int, magnitude float64, fill Col
 }
 
 // operations returns the fourteen of torchvision, in its order.
-func operations() [14]operation {
-	return [14]operation{
+func operations() [kinds]operation {
+	return [kinds]operation{
 		{name: "Identity"},
 		{name: "ShearX", paint: shearX},
 		{name: "ShearY", paint: shearY},
@@ -73,8 +76,8 @@ func (s scale) at(bin int) float64 {
 }
 
 // scales are the magnitudes of operations, in their order.
-func scales(shear, across, down, angle, mixture, bits float64) [14]scale {
-	return [14]scale{
+func scales(shear, across, down, angle, mixture, bits float64) [kinds]scale {
+	return [kinds]scale{
 		{}, // Identity
 		{to: shear, signed: true},
 		{to: shear, signed: true},

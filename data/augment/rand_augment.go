@@ -22,8 +22,8 @@ type RandAugment struct {
 
 // Check reports fields out of range.
 func (c RandAugment) Check() error {
-	if c.Operations < 0 || c.Operations > len(operations()) {
-		return fmt.Errorf("augment: rand augment: operations is %d, want 1 to %d, or 0 for 2", c.Operations, len(operations()))
+	if c.Operations < 0 || c.Operations > kinds {
+		return fmt.Errorf("augment: rand augment: operations is %d, want 1 to %d, or 0 for 2", c.Operations, kinds)
 	}
 	if c.Magnitude < 0 || c.Magnitude >= bins {
 		return fmt.Errorf("augment: rand augment: magnitude is %d, want 1 to %d, or 0 for 9", c.Magnitude, bins-1)
@@ -52,7 +52,7 @@ func (c RandAugment) Augment(p data.Picture, r *rand.Rand) (data.Picture, error)
 	from := p.RGB().Pix
 	var painted [2][]uint8 // by turns
 	for i := range n {
-		k, to := below(r, len(ops)), &painted[i%2]
+		k, to := below(r, kinds), &painted[i%2]
 		if *to == nil {
 			*to = make([]uint8, len(from))
 		}
@@ -62,6 +62,6 @@ func (c RandAugment) Augment(p data.Picture, r *rand.Rand) (data.Picture, error)
 	return data.Picture{Pix: from, Width: w, Height: h}, nil
 }
 
-func randAugmentScales(w, h float64) [14]scale {
+func randAugmentScales(w, h float64) [kinds]scale {
 	return scales(0.3, 150./331*w, 150./331*h, 30, 0.9, 4)
 }

@@ -24,10 +24,10 @@ func (c TrivialAugment) Augment(p data.Picture, r *rand.Rand) (data.Picture, err
 		return data.Picture{}, err
 	}
 	ops, magnitudes := operations(), trivialAugmentScales()
-	k, bin := below(r, len(ops)), below(r, bins)
+	k, bin := below(r, kinds), below(r, bins)
 	to := make([]uint8, 3*w*h)
 	ops[k].apply(to, p.RGB().Pix, w, h, magnitudes[k].draw(bin, r), c.Fill)
 	return data.Picture{Pix: to, Width: w, Height: h}, nil
 }
 
-func trivialAugmentScales() [14]scale { return scales(0.99, 32, 32, 135, 0.99, 6) }
+func trivialAugmentScales() [kinds]scale { return scales(0.99, 32, 32, 135, 0.99, 6) }
