@@ -110,7 +110,7 @@ func (r *Run) prepare(pool *op.Pool) error {
 	r.learner = &train.Learner{
 		Model:      model,
 		Task:       train.Classification(t.LabelSmoothing),
-		Optimizer:  fresh(t.Optimizer.Value),
+		Optimizer:  newOptimizer(t.Optimizer.Value, pool),
 		Accumulate: t.Accumulate,
 		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},
 		Clip: func(w []gorgonia.ValueGrad) (float64, error) {
@@ -142,6 +142,15 @@ func fresh[T any](p T) T {
 	c := reflect.New(reflect.TypeOf(p).Elem())
 	c.Elem().Set(reflect.ValueOf(p).Elem())
 	return c.Interface().(T)
+}
+
+// newOptimizer has the settings of o, and updates on the threads of pool if it can.
+func newOptimizer(o Optimizer, pool *op.Pool) Optimizer {
+	o = fresh(o)
+	if threaded, ok := o.(interface{ SetPool(p *op.Pool) }); ok {
+		threaded.SetPool(pool)
+	}
+	return o
 }
 
 // begin makes the directory and the files that are there from the start.

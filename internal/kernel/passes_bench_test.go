@@ -28,6 +28,7 @@ func BenchmarkPasses(b *testing.B) {
 			{"bias", 2, func() { AddBias(y, x, g) }},
 			{"relu", 2, func() { ReLU(y, x) }},
 			{"reluBackward", 3, func() { ReLUBackward(y, relu, dy) }},
+			{"sumOfSquares", 1, func() { SumOfSquares(x) }},
 			{"scale", 2, func() { Scale(y, x, 0.5) }},
 			{"normStatistics", 1, func() { norm.Statistics(x, 1e-5) }},
 			{"norm", 2, func() { norm.Normalise(y, x, g, beta[:ch]) }},
