@@ -75,6 +75,9 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 
 // open opens the data, tries a record of each part, and sizes the buffers.
 func (r *Run) open(ctx context.Context) (err error) {
+	if err := kernel.CheckPath(); err != nil {
+		return SpecError{err}
+	}
 	if r.Notice == nil {
 		r.Notice = func(string) {}
 	}
@@ -99,9 +102,6 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
-	if err := kernel.CheckPath(); err != nil {
-		return SpecError{err}
-	}
 	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
