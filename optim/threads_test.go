@@ -82,10 +82,13 @@ func TestAStepOnThreadsDoesNotAllocate(t *testing.T) {
 // BenchmarkStep reports a step, and a measuring of the gradient's norm, for the weights of a ResNet-50 and of a transformer of
 // 5 million: eight blocks of width 224 and 1000 tokens.
 func BenchmarkStep(b *testing.B) {
-	resNet50 := []int{64 * 147, 2048 * 1000}
-	for _, s := range []struct{ blocks, in, mid int }{{3, 256, 64}, {4, 512, 128}, {6, 1024, 256}, {3, 2048, 512}} {
+	resNet50, in := []int{64 * 147, 64, 64, 1000 * 2048, 1000}, 64
+	for _, s := range []struct{ blocks, mid int }{{3, 64}, {4, 128}, {6, 256}, {3, 512}} {
+		out := 4 * s.mid
+		resNet50 = append(resNet50, in*out, out, out) // the shortcut
 		for range s.blocks {
-			resNet50 = append(resNet50, s.in*s.mid, s.mid, 9*s.mid*s.mid, s.mid, s.mid*s.in, s.in)
+			resNet50 = append(resNet50, in*s.mid, s.mid, s.mid, 9*s.mid*s.mid, s.mid, s.mid, s.mid*out, out, out)
+			in = out
 		}
 	}
 	transformer := []int{1000 * 224}
