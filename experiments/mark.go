@@ -67,7 +67,10 @@ func coverage(c Choice[Source]) (*covered, error) {
 		if err != nil {
 			return nil, fmt.Errorf("experiments: %w", err)
 		}
-		name := strings.TrimPrefix(f, root) // so that a data set can be moved
+		name, err := filepath.Rel(root, f) // so that a data set can be moved
+		if err != nil {
+			return nil, fmt.Errorf("experiments: %w", err)
+		}
 		fmt.Fprintf(sum, "%q %d %d\n", filepath.ToSlash(name), info.Size(), info.ModTime().UnixNano())
 		v.bytes += info.Size()
 	}

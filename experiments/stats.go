@@ -67,13 +67,13 @@ type measured struct {
 }
 
 func measure(p data.Picture) measured {
-	m := measured{facts: p.Facts(), bytes: p.Size()}
-	p, err := p.Decode()
+	decoded, err := p.Decode()
 	if err != nil {
 		return measured{damaged: true}
 	}
-	m.width, m.height = p.Bounds()
-	pix := p.RGB().Pix
+	m := measured{facts: p.Facts(), bytes: p.Size()}
+	m.width, m.height = decoded.Bounds()
+	pix := decoded.RGB().Pix
 	for c := range m.sum {
 		var sum, squares uint64
 		for i := c; i < len(pix); i += 3 {

@@ -110,8 +110,11 @@ func TestTheMarkMovesWithTheDirectory(t *testing.T) {
 	if err := os.Rename(dir, moved); err != nil {
 		t.Fatal(err)
 	}
-	if !clean(t, moved) {
-		t.Error("a data set that was moved is no longer clean")
+	t.Chdir(filepath.Dir(moved))
+	for _, path := range []string{moved, "elsewhere", "./elsewhere", "elsewhere/"} {
+		if !clean(t, path) {
+			t.Errorf("a data set that was moved to %s is no longer clean", path)
+		}
 	}
 }
 
