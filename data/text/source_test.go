@@ -263,6 +263,7 @@ func TestPartsAreFoundByTheirNames(t *testing.T) {
 		{[]string{"wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"}, "", map[string]int{text.Train: 1, text.Heldout: 1, text.Test: 1}},
 		{[]string{"a.txt", "sub/b.txt", ".hidden", ".git/x"}, "", map[string]int{text.All: 2}},
 		{[]string{"news-1.gz", "news-2.gz", "other"}, "news-*.gz", map[string]int{text.All: 2}},
+		{[]string{"x1/a", "x2/b", "y/c"}, "x*", map[string]int{text.All: 2}},
 		{[]string{"one.train.txt"}, "one.train.txt", map[string]int{text.All: 1}},
 	} {
 		files := map[string]string{}
