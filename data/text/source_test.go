@@ -294,6 +294,15 @@ func TestPartsAreFoundByTheirNames(t *testing.T) {
 	}
 }
 
+func TestTheKingJamesBibleHasALineForEachVerse(t *testing.T) {
+	dir := os.Getenv("REPRISE_DATA")
+	if dir == "" {
+		t.Skip("REPRISE_DATA names no directory with kjv.txt.gz")
+	}
+	src := open(t, text.Config{Tokenizer: gpt2(t), Context: 64}, filepath.Join(dir, "kjv.txt.gz"))
+	datatest.TestSource(t, src, datatest.Want{Len: 31102})
+}
+
 func TestLinesAreThoseOfTheFile(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		content := rapid.StringMatching(`([a-c]{0,3}(\r?\n| )?){0,20}`).Draw(rt, "text")
