@@ -86,7 +86,7 @@ func TestGPT2EncodesAsItWasPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile("testdata/gpt2.json") // by github.com/pkoukk/tiktoken-go v0.1.8, encoding r50k_base, without special tokens
+	b, err := os.ReadFile("testdata/gpt2.json") // made by testdata/gpt2
 	if err != nil {
 		t.Fatal(err)
 	}
