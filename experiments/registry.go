@@ -45,6 +45,7 @@ func DefaultRegistry() Registry {
 			"shards": func() Source { return new(Shards) },
 			"cifar":  func() Source { return new(Cifar) },
 			"idx":    func() Source { return new(Idx) },
+			"text":   func() Source { return newText() },
 		},
 		Augmentations: map[string]func() data.Augmentation{
 			"pad_crop":            func() data.Augmentation { return new(augment.PadCrop) },

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reprise-ml/reprise/data"
 )
 
 func TestStatsAreThoseOfThePictures(t *testing.T) {
@@ -90,7 +89,7 @@ func TestASheetOfASpecShowsWhatTrainingSees(t *testing.T) {
 	}
 	opened.Stages.Prefetch = Buffer{Items: 1}
 	opened.Input.Mean, opened.Input.Std = []float32{0, 0, 0}, []float32{1, 1, 1}
-	pix := inputs(t, opened.Pipeline(t.Context(), d.Train.Len(), data.FromSource(d.Train), nil))
+	pix := inputs(t, opened.Pipeline(t.Context(), d.Train, nil, nil))
 	for i := range 8 { // rows of the batch: of each record two copies
 		shown := cells[i/2][1+i%2]
 		at := shown.Bounds().Min

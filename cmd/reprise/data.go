@@ -12,13 +12,19 @@ import (
 )
 
 func dataCommand() *cobra.Command {
+	tokenizer := group("tokenizer", "Make a tokenizer, or look at what one does", tokenizerTrain(), tokenizerEncode(), tokenizerDecode())
+	return group("data", "Verify, measure, show or make a data set", dataVerify(), dataStats(), dataShow(), dataSynth(), tokenizer)
+}
+
+// group is a command that consists of those below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "data",
-		Short: "Verify, measure, show or make a data set",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(dataVerify(), dataStats(), dataShow(), dataSynth())
+	cmd.AddCommand(below...)
 	return cmd
 }
 
