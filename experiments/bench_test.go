@@ -120,13 +120,13 @@ func TestAStepThatIsInterruptedEnds(t *testing.T) {
 	}
 }
 
-func TestModelsHaveThePicturesTheyWereMadeFor(t *testing.T) {
-	for text, want := range map[string]noise{"resnet:depth=18": {224, 1000}, "resnet_cifar:depth=8": {32, 10}, "mlp": {32, 10}} {
-		if _, of, err := (StepBench{Model: text}).model(DefaultRegistry()); err != nil || of != want {
-			t.Errorf("%s: pictures %+v, error %v", text, of, err)
+func TestModelsAreMeasuredOnTheDataTheyWereMadeFor(t *testing.T) {
+	for text, want := range map[string]Shape{"resnet:depth=18": {Size: 224, Classes: 1000}, "resnet_cifar:depth=8": {Size: 32, Classes: 10}, "mlp": {Size: 32, Classes: 10}} {
+		if s, err := (StepBench{Model: text}).setUp(DefaultRegistry()); err != nil || s.shape != want {
+			t.Errorf("%s: data %+v, error %v", text, s.shape, err)
 		}
 	}
-	b := noise{3, 5}.batch(7)
+	b := Shape{Size: 3, Classes: 5}.noise(7)
 	if !slices.Equal(b.Inputs[0].Shape, []int{7, 3, 3, 3}) || len(b.Inputs[0].F32) != 7*27 || slices.Max(b.Targets[0].I32) > 4 || len(b.Origins) != 7 {
 		t.Errorf("the batch is %+v", b)
 	}

@@ -170,6 +170,11 @@ func (d *Dataset) check(s Spec) error {
 	return nil
 }
 
+// shape is what d asks of a model.
+func (d *Dataset) shape(s Spec) Shape {
+	return Shape{Size: s.Input.Size, Classes: len(d.Classes)}
+}
+
 // errNoPicture is found where the records tried are all damaged.
 var errNoPicture = errors.New("none of the first records can be decoded")
 

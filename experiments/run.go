@@ -102,14 +102,15 @@ func (r *Run) prepare(pool *op.Pool) error {
 	if err := kernel.CheckPath(); err != nil {
 		return SpecError{err}
 	}
-	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
+	shape := r.data.shape(r.Spec)
+	model, err := r.Spec.Model.Value.Build(shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	t := r.Spec.Train
 	r.learner = &train.Learner{
 		Model:      model,
-		Task:       train.Classification(t.LabelSmoothing),
+		Task:       shape.task(t.LabelSmoothing),
 		Optimizer:  fresh(t.Optimizer.Value),
 		Accumulate: t.Accumulate,
 		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},
