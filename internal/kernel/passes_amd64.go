@@ -29,7 +29,7 @@ func passScaleAVX512(p *byte)
 //go:noescape
 func passExpAVX512(p *byte)
 
-// passGELUAVX512 is y = a / (1 + exp(-2u)), u = √(2/π)·(a + 0.044715·a³).
+// passGELUAVX512 is y = a·Φ(a), Φ being the distribution of the normal distribution.
 //
 //go:noescape
 func passGELUAVX512(p *byte)
@@ -234,7 +234,7 @@ func passScaleAVX2(p *byte)
 //go:noescape
 func passExpAVX2(p *byte)
 
-// passGELUAVX2 is y = a / (1 + exp(-2u)), u = √(2/π)·(a + 0.044715·a³).
+// passGELUAVX2 is y = a·Φ(a), Φ being the distribution of the normal distribution.
 //
 //go:noescape
 func passGELUAVX2(p *byte)

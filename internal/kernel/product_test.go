@@ -36,7 +36,7 @@ func (s ProductShape) check(t failer, p *Pool, biased bool) {
 				}
 				if s.GELU {
 					v := want.value[at]
-					want.value[at] = v / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+					want.value[at] = v * (1 + math.Erf(v/math.Sqrt2)) / 2
 				}
 			}
 		}
