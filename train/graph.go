@@ -17,7 +17,7 @@ import (
 type graph struct {
 	scope           *nn.Scope
 	inputs, targets []*tensor.Dense
-	weighing        *tensor.Dense // of every place of the loss: [N], or [N,T] of tokens
+	rowWeights      *tensor.Dense
 	loss            *gorgonia.Node
 	out             gorgonia.Nodes
 	outputs         []*tensor.Dense // of the last run
@@ -54,7 +54,13 @@ func (g *graph) fits(b data.Batch, rows int) bool {
 		}
 		return true
 	}
-	return all(g.inputs, b.Inputs) && all(g.targets, b.Targets) && (g.weighing.Dims() == 2) == byPlace(b) && g.weighing.Shape().TotalSize() == rows*places(b)
+	if !all(g.inputs, b.Inputs) || !all(g.targets, b.Targets) {
+		return false
+	}
+	if b.Weights.F32 == nil {
+		return g.rowWeights.Dims() == 1 && g.rowWeights.Shape()[0] == rows
+	}
+	return fits(g.rowWeights, b.Weights, rows)
 }
 
 // fits reports whether t is for so many rows of arrays like a.
@@ -69,9 +75,13 @@ func (l *Learner) newGraph(b data.Batch, rows int, training bool) (*graph, error
 	g := &graph{scope: nn.NewScope(&l.Params, build)}
 	inputs := g.nodes("input", b.Inputs, rows, &g.inputs)
 	targets := g.nodes("target", b.Targets, rows, &g.targets)
+	of := b.Weights
+	if of.F32 == nil {
+		of.Shape = []int{rows}
+	}
 	var weights []*tensor.Dense
-	weightNode := g.nodes("weights", []data.Array{{Shape: weighingShape(b, rows)}}, rows, &weights)[0]
-	g.weighing = weights[0]
+	weightNode := g.nodes("weights", []data.Array{of}, rows, &weights)[0]
+	g.rowWeights = weights[0]
 
 	g.out = l.Model.Apply(g.scope, inputs)
 	if err := g.scope.Err(); err != nil {
@@ -109,17 +119,6 @@ func (l *Learner) newGraph(b data.Batch, rows int, training bool) (*graph, error
 	return g, nil
 }
 
-// weighingShape is that of the weights of so many rows of batches like b: [N],
-// or [N,T] where a row has a loss for each of T places.
-func weighingShape(b data.Batch, rows int) []int {
-	if byPlace(b) {
-		return []int{rows, places(b)}
-	}
-	return []int{rows}
-}
-
-func byPlace(b data.Batch) bool { return len(b.Weights.Shape) == 2 || places(b) > 1 }
-
 // nodes makes an input node for so many rows of each array, bound to memory of
 // its own.
 func (g *graph) nodes(name string, arrays []data.Array, rows int, memory *[]*tensor.Dense) gorgonia.Nodes {
@@ -148,7 +147,14 @@ func (g *graph) run(b data.Batch, from int) (loss float64, err error) {
 	for i, a := range b.Targets {
 		fill(g.targets[i], a, from)
 	}
-	g.weigh(b, from)
+	if b.Weights.F32 != nil {
+		fill(g.rowWeights, b.Weights, from)
+	} else {
+		w := g.rowWeights.Float32s()
+		for i := range w {
+			w[i] = 1
+		}
+	}
 	if err := g.machine.RunAll(); err != nil {
 		return 0, err
 	}
@@ -160,21 +166,6 @@ func (g *graph) run(b data.Batch, from int) (loss float64, err error) {
 		w.grad = g.machine.Value(w.node).(*tensor.Dense)
 	}
 	return float64(*g.machine.Value(g.loss).(*gorgonia.F32)), nil
-}
-
-// weigh copies the weights of the rows of b from one on: those of places, or
-// that of a row to all its places, or 1 where there are none.
-func (g *graph) weigh(b data.Batch, from int) {
-	to, n := g.weighing.Float32s(), len(b.Weights.F32)/len(b.Origins)
-	if n == places(b) {
-		copy(to, b.Weights.F32[from*n:])
-		return
-	}
-	for i := range to {
-		if to[i] = 1; n > 0 {
-			to[i] = b.Weights.F32[from+i/places(b)]
-		}
-	}
 }
 
 // fill copies to t the rows of a from one on.
