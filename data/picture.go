@@ -78,6 +78,13 @@ func (p Picture) Decode() (decoded Picture, err error) {
 	return Picture{Image: m}, nil
 }
 
+// Unpack implements [Encoded]: the picture of e is decoded.
+func (p Picture) Unpack(e Example) (Example, error) {
+	decoded, err := p.Decode()
+	e.Input = decoded
+	return e, err
+}
+
 // Bounds returns width and height in pixels of a decoded picture.
 func (p Picture) Bounds() (width, height int) {
 	if p.Image != nil {
