@@ -79,7 +79,7 @@ func TestTheFirstErrorStaysAndNamesThePath(t *testing.T) {
 	}{
 		{"in a Sequential", Sequential{ReLU{}, Sequential{Conv{Out: 0, Kernel: 3}, Linear{Out: 2}}, Flatten{}}, []int{1, 4, 4, 3}, "nn: net.1.0: weight"},
 		{"of an op", Sequential{Conv{Out: 2, Kernel: 9}, ReLU{}, GlobalAvgPool{}}, []int{1, 4, 4, 3}, "nn: net.0: op: conv"},
-		{"of a shape", Linear{Out: 3}, []int{1, 4, 4, 3}, "nn: net: the input has shape (1, 4, 4, 3), want [rows, features]"},
+		{"of a shape", Linear{Out: 3}, []int{4}, "nn: net: the input has shape (4), want [rows, features]"},
 		{"of a residual", Residual{Body: Linear{Out: 3}}, []int{1, 4}, "nn: net: op: add"},
 		{"of dropout", Dropout{Rate: 1}, []int{1, 4}, "nn: net: op: dropout"},
 	} {

@@ -70,7 +70,7 @@ func largeCases() []opCase {
 		}},
 		{name: "shortcut", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) { return op.Shortcut(p, in[0], 2, 36) }},
 		{name: "dropout", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) {
-			return op.Dropout(p, in[0], 0.3, &op.Ticker{Seed: 1, Tick: 2})
+			return op.Dropout(p, in[0], 0.3, 5, &op.Ticker{Seed: 1, Tick: 2})
 		}},
 		{name: "softmaxCrossEntropy", inputs: []tensor.Shape{{300, 9}}, build: func(p *op.Pool, in nodes) (node, error) {
 			c, w := make([]int32, 300), make([]float32, 300)
@@ -239,8 +239,8 @@ func TestOperationsOfAGraphHaveDifferentHashes(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := fixed(g, "x", tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 3)))
 	r := &op.Ticker{}
-	a := gorgonia.Must(op.Dropout(nil, x, 0.1, r))
-	b := gorgonia.Must(op.Dropout(nil, x, 0.1, r))
+	a := gorgonia.Must(op.Dropout(nil, x, 0.1, 1, r))
+	b := gorgonia.Must(op.Dropout(nil, x, 0.1, 1, r))
 	if a == b || a.Op().Hashcode() == b.Op().Hashcode() {
 		t.Fatal("two dropouts of the same input became one")
 	}

@@ -7,16 +7,17 @@ import (
 	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
-// Linear is x·wᵀ + b. x is [N, in], w is [out, in], b is [out] or nil for none; the result is [N, out].
+// Linear is x·wᵀ + b. x is [..., in], w is [out, in], b is [out] or nil for none; the result is [..., out].
 func Linear(p *Pool, x, w, b *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := checkFloat("linear", "x", x, 0, 0); err != nil {
+	if err := checkTensor("linear", "x", x); err != nil {
 		return nil, err
 	}
 	xs := x.Shape()
-	if err := checkFloat("linear", "w", w, 0, xs[1]); err != nil {
+	last := len(xs) - 1
+	if err := checkFloat("linear", "w", w, 0, xs[last]); err != nil {
 		return nil, err
 	}
-	s := kernel.LinearShape{N: xs[0], In: xs[1], Out: w.Shape()[0]}
+	s := kernel.LinearShape{N: xs.TotalSize() / xs[last], In: xs[last], Out: w.Shape()[0]}
 	in := gorgonia.Nodes{x, w}
 	if b != nil {
 		if err := checkFloat("linear", "b", b, s.Out); err != nil {
@@ -24,7 +25,7 @@ func Linear(p *Pool, x, w, b *gorgonia.Node) (*gorgonia.Node, error) {
 		}
 		in = append(in, b)
 	}
-	o, err := newBase(p, "linear", tensor.Shape{s.N, s.Out}, in...)
+	o, err := newBase(p, "linear", append(xs[:last].Clone(), s.Out), in...)
 	if err != nil {
 		return nil, err
 	}

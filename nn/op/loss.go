@@ -10,22 +10,30 @@ import (
 )
 
 // SoftmaxCrossEntropy is the weighted mean Σ w·l / Σ w over the rows of the cross-entropy l of the softmax of the
-// logits, a scalar; it is 0 where Σ w is 0. logits is [N, K], weights is [N], target is int32 [N] (class numbers in [0, K)) or
-// float32 [N, K] (a weight for every class). Label smoothing in [0, 1] mixes the target with the uniform
+// logits, a scalar; it is 0 where Σ w is 0. logits is [N, K] or [N, T, K], rows being the dimensions but the last; target is int32 [N] or [N, T] (class numbers
+// in [0, K)) or float32 like the logits (a weight for every class); weights is [N] or [N, T], and one of N counts for each of the T rows. Label smoothing in [0, 1] mixes the target with the uniform
 // distribution, as PyTorch does: t = (1-smoothing)·target + smoothing/K.
 //
 // Only the logits have a gradient. A row of weight 0 is skipped: its logits and its class may be anything. A class out of range
-// elsewhere fails the run. The operation keeps the rows' losses of the last run: RowLosses() []float32, [N].
+// elsewhere fails the run. The operation keeps the rows' losses of the last run: RowLosses() []float32.
 func SoftmaxCrossEntropy(p *Pool, logits, target, weights *gorgonia.Node, smoothing float32) (*gorgonia.Node, error) {
 	const name = "softmaxCrossEntropy"
-	if err := checkFloat(name, "logits", logits, 0, 0); err != nil {
+	if err := checkTensor(name, "logits", logits); err != nil {
 		return nil, err
 	}
 	s := logits.Shape()
-	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(s[:1]) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
-		return nil, fmt.Errorf("op: %s: target is %s, want int32 (%d) or float32 (%d, %d)", name, describe(target), s[0], s[0], s[1])
+	if len(s) != 2 && len(s) != 3 {
+		return nil, fmt.Errorf("op: %s: logits has shape %v, want (N, K) or (N, T, K)", name, s)
 	}
-	if err := checkFloat(name, "weights", weights, s[0]); err != nil {
+	places, classes := rows(s), s[len(s)-1]
+	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(places) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
+		return nil, fmt.Errorf("op: %s: target is %s, want int32 %s or float32 %s", name, describe(target), sizeString(places), sizeString(s))
+	}
+	if weights == nil || weights.Dims() != 1 {
+		if err := checkFloat(name, "weights", weights, places...); err != nil {
+			return nil, err
+		}
+	} else if err := checkFloat(name, "weights", weights, s[0]); err != nil {
 		return nil, err
 	}
 	if !(smoothing >= 0 && smoothing <= 1) {
@@ -35,8 +43,8 @@ func SoftmaxCrossEntropy(p *Pool, logits, target, weights *gorgonia.Node, smooth
 	if err != nil {
 		return nil, err
 	}
-	l := &crossEntropy{base: b, classes: s[1], smoothing: smoothing, loss: gorgonia.NewF32(0)}
-	l.probabilities, l.losses = make([]float32, s.TotalSize()), make([]float32, s[0])
+	l := &crossEntropy{base: b, classes: classes, each: places.TotalSize() / weights.Shape().TotalSize(), smoothing: smoothing, loss: gorgonia.NewF32(0)}
+	l.probabilities, l.losses = make([]float32, s.TotalSize()), make([]float32, places.TotalSize())
 	l.part = l.row
 	return gorgonia.ApplyOp(l, logits, target, weights)
 }
@@ -51,10 +59,11 @@ func describe(n *gorgonia.Node) string {
 type crossEntropy struct {
 	base
 	classes       int
+	each          int // rows of a weight
 	smoothing     float32
 	loss          *gorgonia.F32
-	probabilities []float32 // [N, K]
-	losses        []float32 // [N]
+	probabilities []float32 // [rows, K]
+	losses        []float32 // [rows]
 	total         float64   // Σ w
 	logits        []float32
 	target        targets
@@ -89,16 +98,16 @@ func (l *crossEntropy) RowLosses() []float32 { return l.losses }
 func (l *crossEntropy) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	l.logits, l.target, l.weights = l.arg(in, 0), l.targetArg(in, 1), l.arg(in, 2)
 	for n, c := range l.target.classes {
-		if (c < 0 || int(c) >= l.classes) && l.weights[n] != 0 {
+		if (c < 0 || int(c) >= l.classes) && l.weights[n/l.each] != 0 {
 			return nil, fmt.Errorf("op: %s: row %d is of class %d, want 0 to %d", l.name, n, c, l.classes-1)
 		}
 	}
 	l.pool.Run(len(l.losses), l.part)
 	var sum float64
 	l.total = 0
-	for n, w := range l.weights {
-		if w != 0 {
-			sum += float64(w) * float64(l.losses[n])
+	for n, loss := range l.losses {
+		if w := l.weights[n/l.each]; w != 0 {
+			sum += float64(w) * float64(loss)
 			l.total += float64(w)
 		}
 	}
@@ -112,7 +121,7 @@ func (l *crossEntropy) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 
 func (l *crossEntropy) row(_, n int) {
 	l.losses[n] = 0
-	if l.weights[n] == 0 {
+	if l.weights[n/l.each] == 0 {
 		return
 	}
 	k := l.classes
@@ -147,7 +156,7 @@ func (b *crossEntropyBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	if b.forward.total != 0 {
 		b.scale = float64(scalar(in[2])) / b.forward.total
 	}
-	b.pool.Run(len(b.weights), b.part)
+	b.pool.Run(len(b.forward.losses), b.part)
 	b.dx, b.target, b.weights = nil, targets{}, nil
 	return b.out, nil
 }
@@ -155,12 +164,13 @@ func (b *crossEntropyBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 func (b *crossEntropyBack) row(_, n int) {
 	k := b.forward.classes
 	dx := b.dx[n*k : (n+1)*k]
-	if b.weights[n] == 0 {
+	weight := b.weights[n/b.forward.each]
+	if weight == 0 {
 		clear(dx)
 		return
 	}
 	soft, label := b.target.row(n, k)
-	scale := float32(b.scale * float64(b.weights[n]))
+	scale := float32(b.scale * float64(weight))
 	kernel.CrossEntropyBackward(dx, b.forward.probabilities[n*k:(n+1)*k], soft, label, b.forward.smoothing, scale)
 }
 
