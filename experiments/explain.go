@@ -44,13 +44,23 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if n != data.Endless {
 		size = number(float64(n)) + " records"
 	}
-	stage("source", "%s of %s, %s of %d classes, %s", s.Data.Train, s.Data.Source.Name, size, len(d.Classes), s.Data.Order)
+	kinds, kindsOf, values := "classes", len(d.Classes), "float32"
+	if d.Vocabulary > 0 {
+		kinds, kindsOf, values = "tokens", d.Vocabulary, "int32"
+	}
+	stage("source", "%s of %s, %s of %d %s, %s", s.Data.Train, s.Data.Source.Name, size, kindsOf, kinds, s.Data.Order)
 	stage("read", "%d at once%s", s.Stages.Readers, s.storageText())
-	place(echo.Read, "every copy is decoded and augmented anew")
-	stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
-	place(echo.Example, "every copy is augmented anew")
-	stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
-	place(echo.Augmentation, "copies are equal")
+	if t, ok := s.textual(); ok {
+		place(echo.Read, "every copy is made into tokens anew")
+		stage("decode", "%d workers: text to tokens; %s", s.Stages.Workers, t.Unit())
+		place(echo.Example, "copies are equal")
+	} else {
+		place(echo.Read, "every copy is decoded and augmented anew")
+		stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
+		place(echo.Example, "every copy is augmented anew")
+		stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
+		place(echo.Augmentation, "copies are equal")
+	}
 	m := s.Stages.Shuffle.Items
 	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample))
 	if asked.Memory > 0 {
@@ -58,7 +68,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	}
 	stage("shuffle", "%s", buffer)
 	batch := batchBytes(r.hollow)
-	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.Stages.Prefetch.Items)
+	stage("batch", "%d examples to %s, %v; up to %d ahead of the step", s.Train.Batch, values, batch, s.Stages.Prefetch.Items)
 	place(echo.Batch, "the whole batch, step after step")
 	if e.ShuffleBatches > 1 {
 		stage("shuffle", "buffer of %d whole batches, %v", e.ShuffleBatches, Bytes(e.ShuffleBatches)*batch)
@@ -84,7 +94,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
 	}
 	for _, n := range notes {
-		if !strings.HasPrefix(n, "shuffle buffer: ") {
+		if t, ok := s.textual(); !strings.HasPrefix(n, "shuffle buffer: ") && !(ok && n == t.Unit()) {
 			fmt.Fprintf(b, "Note: %s.\n", n)
 		}
 	}

@@ -47,6 +47,7 @@ func DefaultRegistry() Registry {
 			"shards": func() Source { return new(Shards) },
 			"cifar":  func() Source { return new(Cifar) },
 			"idx":    func() Source { return new(Idx) },
+			"text":   func() Source { return newText() },
 		},
 		Augmentations: map[string]func() data.Augmentation{
 			"pad_crop":            func() data.Augmentation { return new(augment.PadCrop) },
@@ -61,6 +62,8 @@ func DefaultRegistry() Registry {
 			"mlp":          func() Model { return new(MLP) },
 			"resnet_cifar": func() Model { return new(ResNetCIFAR) },
 			"resnet":       func() Model { return new(ResNet) },
+			"transformer":  func() Model { return newTransformer() },
+			"vit":          func() Model { return newViT() },
 		},
 		Optimizers: map[string]func() Optimizer{
 			"sgd":   func() Optimizer { return new(optim.SGD) },

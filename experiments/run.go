@@ -94,6 +94,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.Spec = r.Spec.sized(r.sample, r.hollow)
+	if t, ok := r.Spec.textual(); ok {
+		r.Notice(t.Unit())
+	}
 	m := r.Spec.Stages.Shuffle.Items
 	r.Notice(fmt.Sprintf("shuffle buffer: %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample)))
 	if n := r.data.Train.Len(); n != data.Endless && m > n {
@@ -193,7 +196,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
 	meter := newMeter()
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, r.storage.Reader, r.handler("train", r.data.Train))
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		train.Divergence(),
