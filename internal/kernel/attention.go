@@ -42,7 +42,7 @@ type Attention struct {
 	shape             AttentionShape
 	pool              *Pool
 	logSums           []float32 // [Batch, Heads, Context]
-	rows              [][]float32
+	forwardParts      int
 	y, qkv, dy, dqkv  []float32
 	forward, backward func(worker, part int)
 }
@@ -54,9 +54,16 @@ func NewAttention(p *Pool, s AttentionShape) *Attention {
 	}
 	a := &Attention{shape: s, pool: p.worth(s.Batch * s.Context * s.Context * s.width())}
 	a.logSums = make([]float32, s.Batch*s.Heads*s.Context)
-	a.rows = buffers(a.pool.Threads(), s.Context)
-	a.forward = func(worker, part int) { a.plainForward(part, a.rows[worker]) }
-	a.backward = func(_, part int) { a.plainBackward(part) }
+	a.forwardParts = s.Batch * s.Heads
+	if k := kernelsOf(ActivePath()); k != nil {
+		t := newAttentionTiles(a, k)
+		a.forwardParts *= t.queryParts
+		a.forward, a.backward = t.forwardPart, t.backwardPart
+		return a
+	}
+	rows := buffers(a.pool.Threads(), s.Context)
+	a.forward = func(worker, head int) { a.plainForward(head, 0, s.Context, rows[worker]) }
+	a.backward = func(_, head int) { a.plainBackward(head) }
 	return a
 }
 
@@ -76,7 +83,7 @@ func (a *Attention) Forward(y, qkv []float32) {
 	mustLen("attention output", y, n)
 	mustLen("queries, keys and values", qkv, 3*n)
 	a.y, a.qkv = y, qkv
-	a.pool.Run(a.shape.Batch*a.shape.Heads, a.forward)
+	a.pool.Run(a.forwardParts, a.forward)
 	a.y, a.qkv = nil, nil
 }
 
@@ -94,8 +101,8 @@ func (a *Attention) Backward(dqkv, dy, y, qkv []float32) {
 
 // head is one head of one sequence: where its first position lies in a tensor of queries, keys and values and in one of outputs, with the
 // distances to the next position, and its row of logSums.
-func (a *Attention) head(part int) (in, inStep, out, outStep int, logSums []float32) {
+func (a *Attention) head(number int) (in, inStep, out, outStep int, logSums []float32) {
 	s := a.shape
-	w, b, h := s.width(), part/s.Heads, part%s.Heads
-	return b*s.Context*3*w + h*s.HeadSize, 3 * w, b*s.Context*w + h*s.HeadSize, w, a.logSums[part*s.Context : (part+1)*s.Context]
+	w, b, h := s.width(), number/s.Heads, number%s.Heads
+	return b*s.Context*3*w + h*s.HeadSize, 3 * w, b*s.Context*w + h*s.HeadSize, w, a.logSums[number*s.Context : (number+1)*s.Context]
 }

@@ -2,12 +2,13 @@ package kernel
 
 import "math"
 
-// plainForward is Forward of one head in plain Go, with room for a row of scores. No number of a position that is not seen is read.
-func (a *Attention) plainForward(part int, scores []float32) {
+// plainForward is Forward of queries [lo, hi) of one head in plain Go, with room for a row of scores. No number of a position that is not
+// seen is read.
+func (a *Attention) plainForward(head, lo, hi int, scores []float32) {
 	s, w, size := a.shape, a.shape.width(), a.shape.HeadSize
-	in, inStep, out, outStep, logSums := a.head(part)
+	in, inStep, out, outStep, logSums := a.head(head)
 	scale := float32(s.scale())
-	for i := range s.Context {
+	for i := lo; i < hi; i++ {
 		q, y := a.qkv[in+i*inStep:][:size], a.y[out+i*outStep:][:size]
 		row := scores[:s.seen(i)]
 		top := float32(math.Inf(-1))
@@ -30,9 +31,9 @@ func (a *Attention) plainForward(part int, scores []float32) {
 }
 
 // plainBackward is Backward of one head in plain Go.
-func (a *Attention) plainBackward(part int) {
+func (a *Attention) plainBackward(head int) {
 	s, w, size := a.shape, a.shape.width(), a.shape.HeadSize
-	in, inStep, out, outStep, logSums := a.head(part)
+	in, inStep, out, outStep, logSums := a.head(head)
 	scale := float32(s.scale())
 	for i := range s.Context {
 		for third := range 3 {

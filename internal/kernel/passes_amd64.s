@@ -1084,6 +1084,301 @@ finish:
 	VZEROUPPER
 	RET
 
+// func passExpTotalAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passExpTotalAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         32(AX), DX
+	VBROADCASTSS 104(AX), Z0
+	VBROADCASTSS pass_one<>+0(SB), Z1
+	VBROADCASTSS pass_log2e<>+0(SB), Z2
+	VBROADCASTSS pass_ln2High<>+0(SB), Z3
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z4
+	VBROADCASTSS pass_expLow<>+0(SB), Z5
+	VBROADCASTSS pass_expHigh<>+0(SB), Z6
+	VBROADCASTSS pass_exp2<>+0(SB), Z7
+	VBROADCASTSS pass_exp3<>+0(SB), Z8
+	VBROADCASTSS pass_exp4<>+0(SB), Z9
+	VBROADCASTSS pass_exp5<>+0(SB), Z10
+	VBROADCASTSS pass_exp6<>+0(SB), Z11
+	VBROADCASTSS pass_exp7<>+0(SB), Z12
+	MOVQ         96(AX), BX
+	VMOVUPS      (BX), Z13
+	VMOVUPS      64(BX), Z14
+	XORQ         AX, AX
+
+one:
+	CMPQ          DX, $0x00000010
+	JL            oneDone
+	VMOVUPS       (CX)(AX*1), Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z6, Z16
+	VMINPS        Z15, Z16, Z15
+	VMOVUPS       Z5, Z16
+	VMAXPS        Z15, Z16, Z15
+	VMULPS        Z2, Z15, Z16
+	VRNDSCALEPS   $0x00, Z16, Z16
+	VMOVAPS       Z15, Z15
+	VFNMADD231PS  Z3, Z16, Z15
+	VFNMADD231PS  Z4, Z16, Z15
+	VMOVUPS       Z12, Z17
+	VFMADD213PS   Z11, Z15, Z17
+	VFMADD213PS   Z10, Z15, Z17
+	VFMADD213PS   Z9, Z15, Z17
+	VFMADD213PS   Z8, Z15, Z17
+	VFMADD213PS   Z7, Z15, Z17
+	VMULPS        Z15, Z15, Z18
+	VFMADD213PS   Z15, Z18, Z17
+	VADDPS        Z1, Z17, Z17
+	VSCALEFPS     Z16, Z17, Z15
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z13, Z13
+	VADDPD        Z15, Z14, Z14
+	ADDQ          $0x00000040, AX
+	SUBQ          $0x00000010, DX
+	JMP           one
+
+oneDone:
+	TESTQ         DX, DX
+	JE            finish
+	MOVQ          $-1, SI
+	BZHIQ         DX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(AX*1), K1, Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z6, Z0
+	VMINPS        Z15, Z0, Z15
+	VMOVUPS       Z5, Z0
+	VMAXPS        Z15, Z0, Z15
+	VMULPS        Z2, Z15, Z0
+	VRNDSCALEPS   $0x00, Z0, Z0
+	VMOVAPS       Z15, Z2
+	VFNMADD231PS  Z3, Z0, Z2
+	VFNMADD231PS  Z4, Z0, Z2
+	VMOVUPS       Z12, Z3
+	VFMADD213PS   Z11, Z2, Z3
+	VFMADD213PS   Z10, Z2, Z3
+	VFMADD213PS   Z9, Z2, Z3
+	VFMADD213PS   Z8, Z2, Z3
+	VFMADD213PS   Z7, Z2, Z3
+	VMULPS        Z2, Z2, Z4
+	VFMADD213PS   Z2, Z4, Z3
+	VADDPS        Z1, Z3, Z3
+	VSCALEFPS     Z0, Z3, Z15
+	VMOVAPS.Z     Z15, K1, Z15
+	VCVTPS2PD     Y15, Z0
+	VEXTRACTF64X4 $0x01, Z15, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z0, Z13, Z13
+	VADDPD        Z1, Z14, Z14
+
+finish:
+	VMOVUPS Z13, (BX)
+	VMOVUPS Z14, 64(BX)
+	VZEROUPPER
+	RET
+
+// func passSoftmaxBackwardAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passSoftmaxBackwardAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	VBROADCASTSS 104(AX), Z0
+	VBROADCASTSS 108(AX), Z1
+	VBROADCASTSS 112(AX), Z2
+	VBROADCASTSS pass_one<>+0(SB), Z3
+	VBROADCASTSS pass_log2e<>+0(SB), Z4
+	VBROADCASTSS pass_ln2High<>+0(SB), Z5
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z6
+	VBROADCASTSS pass_expLow<>+0(SB), Z7
+	VBROADCASTSS pass_expHigh<>+0(SB), Z8
+	VBROADCASTSS pass_exp2<>+0(SB), Z9
+	VBROADCASTSS pass_exp3<>+0(SB), Z10
+	VBROADCASTSS pass_exp4<>+0(SB), Z11
+	VBROADCASTSS pass_exp5<>+0(SB), Z12
+	VBROADCASTSS pass_exp6<>+0(SB), Z13
+	VBROADCASTSS pass_exp7<>+0(SB), Z14
+	XORQ         AX, AX
+
+many:
+	CMPQ         BX, $0x00000020
+	JL           manyDone
+	VMOVUPS      (DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, (CX)(AX*1)
+	VMOVUPS      64(DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, 64(CX)(AX*1)
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000020, BX
+	JMP          many
+
+manyDone:
+one:
+	CMPQ         BX, $0x00000010
+	JL           oneDone
+	VMOVUPS      (DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, (CX)(AX*1)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000010, BX
+	JMP          one
+
+oneDone:
+	TESTQ        BX, BX
+	JE           finish
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(AX*1), K1, Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z0
+	VMINPS       Z15, Z0, Z15
+	VMOVUPS      Z7, Z0
+	VMAXPS       Z15, Z0, Z15
+	VMULPS       Z4, Z15, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMOVAPS      Z15, Z4
+	VFNMADD231PS Z5, Z0, Z4
+	VFNMADD231PS Z6, Z0, Z4
+	VMOVUPS      Z14, Z5
+	VFMADD213PS  Z13, Z4, Z5
+	VFMADD213PS  Z12, Z4, Z5
+	VFMADD213PS  Z11, Z4, Z5
+	VFMADD213PS  Z10, Z4, Z5
+	VFMADD213PS  Z9, Z4, Z5
+	VMULPS       Z4, Z4, Z6
+	VFMADD213PS  Z4, Z6, Z5
+	VADDPS       Z3, Z5, Z5
+	VSCALEFPS    Z0, Z5, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, K1, (CX)(AX*1)
+
+finish:
+	VZEROUPPER
+	RET
+
+// func passFiniteAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passFiniteAVX512(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   8(AX), CX
+	MOVQ   32(AX), DX
+	VPXORD Z0, Z0, Z0
+	MOVQ   96(AX), BX
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	XORQ   AX, AX
+
+many:
+	CMPQ        DX, $0x00000040
+	JL          manyDone
+	VMOVUPS     (CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z1
+	VMOVUPS     64(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z2
+	VMOVUPS     128(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z3
+	VMOVUPS     192(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z4
+	ADDQ        $0x00000100, AX
+	SUBQ        $0x00000040, DX
+	JMP         many
+
+manyDone:
+one:
+	CMPQ        DX, $0x00000010
+	JL          oneDone
+	VMOVUPS     (CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z1
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000010, DX
+	JMP         one
+
+oneDone:
+	TESTQ       DX, DX
+	JE          finish
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(AX*1), K1, Z5
+	VFMADD231PS Z5, Z0, Z1
+
+finish:
+	VADDPS  Z2, Z1, Z1
+	VADDPS  Z4, Z3, Z3
+	VADDPS  Z3, Z1, Z1
+	VMOVUPS Z1, (BX)
+	VZEROUPPER
+	RET
+
 // func passMomentsAVX512(p *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·passMomentsAVX512(SB), NOSPLIT, $0-8
@@ -3901,6 +4196,331 @@ oneDone:
 finish:
 	VMOVUPS Y1, (SI)
 	VMOVUPS Y2, 32(SI)
+	VZEROUPPER
+	RET
+
+// func passExpTotalAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·passExpTotalAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         32(AX), DX
+	VBROADCASTSS 104(AX), Y0
+	MOVQ         96(AX), BX
+	VMOVUPS      (BX), Y1
+	VMOVUPS      32(BX), Y2
+	XORQ         AX, AX
+
+one:
+	CMPQ         DX, $0x00000008
+	JL           oneDone
+	VMOVUPS      (CX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000008, DX
+	JMP          one
+
+oneDone:
+	TESTQ        DX, DX
+	JE           finish
+	LEAQ         passMask<>+32(SB), SI
+	NEGQ         DX
+	VMOVUPS      (SI)(DX*4), Y3
+	VMASKMOVPS   (CX)(AX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y0
+	VMINPS       Y4, Y0, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y0
+	VMAXPS       Y4, Y0, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y0
+	VROUNDPS     $0x00, Y0, Y0
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y0, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y0, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y0, Y0
+	VPSRAD       $0x01, Y0, Y4
+	VPSUBD       Y4, Y0, Y0
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VMOVAPS      Y5, Y4
+	VANDPS       Y3, Y4, Y4
+	VCVTPS2PD    X4, Y0
+	VEXTRACTF128 $0x01, Y4, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y0, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+
+finish:
+	VMOVUPS Y1, (BX)
+	VMOVUPS Y2, 32(BX)
+	VZEROUPPER
+	RET
+
+// func passSoftmaxBackwardAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·passSoftmaxBackwardAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	VBROADCASTSS 104(AX), Y0
+	VBROADCASTSS 108(AX), Y1
+	VBROADCASTSS 112(AX), Y2
+	XORQ         AX, AX
+
+many:
+	CMPQ         BX, $0x00000010
+	JL           manyDone
+	VMOVUPS      (DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, (CX)(AX*1)
+	VMOVUPS      32(DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, 32(CX)(AX*1)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000010, BX
+	JMP          many
+
+manyDone:
+one:
+	CMPQ         BX, $0x00000008
+	JL           oneDone
+	VMOVUPS      (DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, (CX)(AX*1)
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000008, BX
+	JMP          one
+
+oneDone:
+	TESTQ        BX, BX
+	JE           finish
+	LEAQ         passMask<>+32(SB), SI
+	NEGQ         BX
+	VMOVUPS      (SI)(BX*4), Y3
+	VMASKMOVPS   (DX)(AX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y0
+	VMINPS       Y4, Y0, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y0
+	VMAXPS       Y4, Y0, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y0
+	VROUNDPS     $0x00, Y0, Y0
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y0, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y0, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y0, Y0
+	VPSRAD       $0x01, Y0, Y4
+	VPSUBD       Y4, Y0, Y0
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VMOVAPS      Y5, Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VMASKMOVPS   Y4, Y3, (CX)(AX*1)
+
+finish:
+	VZEROUPPER
+	RET
+
+// func passFiniteAVX2(p *byte)
+// Requires: AVX, FMA3
+TEXT ·passFiniteAVX2(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   8(AX), CX
+	MOVQ   32(AX), DX
+	VXORPS Y0, Y0, Y0
+	MOVQ   96(AX), BX
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	XORQ   AX, AX
+
+many:
+	CMPQ        DX, $0x00000020
+	JL          manyDone
+	VMOVUPS     (CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y1
+	VMOVUPS     32(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y2
+	VMOVUPS     64(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y3
+	VMOVUPS     96(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y4
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, DX
+	JMP         many
+
+manyDone:
+one:
+	CMPQ        DX, $0x00000008
+	JL          oneDone
+	VMOVUPS     (CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y1
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000008, DX
+	JMP         one
+
+oneDone:
+	TESTQ       DX, DX
+	JE          finish
+	LEAQ        passMask<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y5
+	VMASKMOVPS  (CX)(AX*1), Y5, Y5
+	VFMADD231PS Y5, Y0, Y1
+
+finish:
+	VADDPS  Y2, Y1, Y1
+	VADDPS  Y4, Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y1, (BX)
 	VZEROUPPER
 	RET
 

@@ -241,18 +241,72 @@ func TestSoftmaxAgreesWithTheReferenceAtAnyLength(t *testing.T) {
 	})
 }
 
-func TestCrossEntropyGradientAgreesOnEveryPath(t *testing.T) {
-	for _, n := range []int{3, 10, 40} {
-		x := random(n, 5)
-		want, p := make([]float32, n), make([]float32, n)
-		usePath(t, Generic)
-		CrossEntropy(p, x, nil, 1, 0.1)
-		CrossEntropyBackward(want, p, nil, 1, 0.1, 0.25)
-		for _, path := range Paths() {
-			usePath(t, path)
-			got := make([]float32, n)
-			CrossEntropyBackward(got, p, nil, 1, 0.1, 0.25)
-			checkSameBits(t, "gradient", got, want)
+func TestCrossEntropyAndItsGradientInPlaceAgreeWithTheReference(t *testing.T) {
+	everyPath(t, func(t *testing.T) {
+		for _, n := range []int{1, 2, 3, 10, 31, 32, 33, 40, 1000, chunk + 3} {
+			for _, soft := range []bool{false, true} {
+				const smoothing, scale = 0.1, 0.25
+				x, target, label := random(n, 5), random(n, 6), n/2
+				if !soft {
+					clear(target)
+					target[label] = 1
+				}
+				var sum, mass, wantLoss float64
+				for _, v := range x {
+					sum += math.Exp(float64(v))
+				}
+				smooth := func(k int) float64 { return (1-smoothing)*float64(target[k]) + smoothing/float64(n) }
+				for k, v := range x {
+					mass += smooth(k)
+					wantLoss += smooth(k) * (math.Log(sum) - float64(v))
+				}
+				want := make([]float64, n)
+				for k, v := range x {
+					want[k] = scale * (math.Exp(float64(v))/sum*mass - smooth(k))
+				}
+				given := target
+				if !soft {
+					given = nil
+				}
+				loss, logSum := CrossEntropy(x, given, label, smoothing)
+				if math.Abs(loss-wantLoss) > 2e-6*float64(n) || math.Abs(logSum-math.Log(sum)) > 3e-7 {
+					t.Fatalf("cross-entropy of %d is %v and log sum %v, want %v and %v", n, loss, logSum, wantLoss, math.Log(sum))
+				}
+				CrossEntropyBackward(x, x, logSum, given, label, smoothing, scale)
+				checkWithin(t, "gradient", x, want, 2e-6*(1+math.Abs(mass)))
+			}
+		}
+		for _, v := range []float32{nan, float32(math.Inf(1))} {
+			for _, n := range []int{5, 40} {
+				x := random(n, 1)
+				x[3] = v
+				if logSum := LogSumExp(x); !math.IsNaN(logSum) && !math.IsInf(logSum, 1) {
+					t.Errorf("log sum with %v is %v", v, logSum)
+				}
+			}
+		}
+	})
+}
+
+func TestFiniteFindsWhatIsNot(t *testing.T) {
+	for _, path := range Paths()[1:] {
+		for _, n := range []int{0, 1, 15, 16, 17, 100, chunk + 1} {
+			x := random(n+1, 1)
+			x[n] = nan // behind the end
+			if !finite(path, x[:n]) {
+				t.Errorf("%v: %d finite numbers are not", path, n)
+			}
+			for _, v := range []float32{nan, float32(math.Inf(1)), float32(math.Inf(-1))} {
+				for _, i := range []int{0, n / 2, n - 1} {
+					if i >= 0 && i < n {
+						x := random(n, 1)
+						x[i] = v
+						if finite(path, x) {
+							t.Errorf("%v: %v at %d of %d is finite", path, v, i, n)
+						}
+					}
+				}
+			}
 		}
 	}
 }
@@ -342,8 +396,9 @@ func TestPassesDoNotAllocate(t *testing.T) {
 			Exp(y, x)
 			GELU(y, x)
 			GELUBackward(y, x, z)
-			CrossEntropy(y, x, nil, 3, 0.1)
-			CrossEntropyBackward(y, x, nil, 3, 0.1, 1)
+			Softmax(y, x)
+			_, logSum := CrossEntropy(x, nil, 3, 0.1)
+			CrossEntropyBackward(y, x, logSum, nil, 3, 0.1, 1)
 			Pixels(y, bytes, x[:3], z[:3])
 			SGD(y, x, 0, 0)
 			Momentum(y, x, z, 0, 0, 0)

@@ -14,7 +14,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-STEPS, RATE = 10, 0.05
+STEPS, RATE = 10, 0.02
 WORD = (1 << 32) - 1
 
 

@@ -44,7 +44,7 @@ func SoftmaxCrossEntropy(p *Pool, logits, target, weights *gorgonia.Node, smooth
 		return nil, err
 	}
 	l := &crossEntropy{base: b, classes: classes, each: places.TotalSize() / weights.Shape().TotalSize(), smoothing: smoothing, loss: gorgonia.NewF32(0)}
-	l.probabilities, l.losses = make([]float32, s.TotalSize()), make([]float32, places.TotalSize())
+	l.losses, l.logSums = make([]float32, places.TotalSize()), make([]float64, places.TotalSize())
 	l.part = l.row
 	return gorgonia.ApplyOp(l, logits, target, weights)
 }
@@ -58,17 +58,17 @@ func describe(n *gorgonia.Node) string {
 
 type crossEntropy struct {
 	base
-	classes       int
-	each          int // rows of a weight
-	smoothing     float32
-	loss          *gorgonia.F32
-	probabilities []float32 // [rows, K]
-	losses        []float32 // [rows]
-	total         float64   // Σ w
-	logits        []float32
-	target        targets
-	weights       []float32
-	part          func(worker, part int)
+	classes   int
+	each      int // rows of a weight
+	smoothing float32
+	loss      *gorgonia.F32
+	losses    []float32 // [rows]
+	logSums   []float64 // [rows], of the exponentials of the logits
+	total     float64   // Σ w
+	logits    []float32
+	target    targets
+	weights   []float32
+	part      func(worker, part int)
 }
 
 // targets are classes or, where these are nil, distributions.
@@ -126,38 +126,40 @@ func (l *crossEntropy) row(_, n int) {
 	}
 	k := l.classes
 	soft, label := l.target.row(n, k)
-	l.losses[n] = float32(kernel.CrossEntropy(l.probabilities[n*k:(n+1)*k], l.logits[n*k:(n+1)*k], soft, label, l.smoothing))
+	var loss float64
+	loss, l.logSums[n] = kernel.CrossEntropy(l.logits[n*k:(n+1)*k], soft, label, l.smoothing)
+	l.losses[n] = float32(loss)
 }
 
 func (l *crossEntropy) DiffWRT(int) []bool { return []bool{true, false, false} }
 
 func (l *crossEntropy) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	b, err := newBase(l.pool, "softmaxCrossEntropyBack", in[0].Shape(), in[1], in[2], grad, out)
+	b, err := newBase(l.pool, "softmaxCrossEntropyBack", in[0].Shape(), in[0], in[1], in[2], grad, out)
 	if err != nil {
 		return nil, err
 	}
 	back := &crossEntropyBack{base: b, forward: l}
 	back.part = back.row
-	dx, err := gorgonia.ApplyOp(back, in[1], in[2], grad, out)
+	dx, err := gorgonia.ApplyOp(back, in[0], in[1], in[2], grad, out)
 	return gorgonia.Nodes{dx, nil, nil}, err
 }
 
 type crossEntropyBack struct {
 	base
-	forward     *crossEntropy
-	dx, weights []float32
-	target      targets
-	scale       float64
-	part        func(worker, part int)
+	forward             *crossEntropy
+	dx, logits, weights []float32
+	target              targets
+	scale               float64
+	part                func(worker, part int)
 }
 
 func (b *crossEntropyBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	b.dx, b.target, b.weights, b.scale = b.output(), b.targetArg(in, 0), b.arg(in, 1), 0
+	b.dx, b.logits, b.target, b.weights, b.scale = b.output(), b.arg(in, 0), b.targetArg(in, 1), b.arg(in, 2), 0
 	if b.forward.total != 0 {
-		b.scale = float64(scalar(in[2])) / b.forward.total
+		b.scale = float64(scalar(in[3])) / b.forward.total
 	}
 	b.pool.Run(len(b.forward.losses), b.part)
-	b.dx, b.target, b.weights = nil, targets{}, nil
+	b.dx, b.logits, b.target, b.weights = nil, nil, targets{}, nil
 	return b.out, nil
 }
 
@@ -171,7 +173,7 @@ func (b *crossEntropyBack) row(_, n int) {
 	}
 	soft, label := b.target.row(n, k)
 	scale := float32(b.scale * float64(weight))
-	kernel.CrossEntropyBackward(dx, b.forward.probabilities[n*k:(n+1)*k], soft, label, b.forward.smoothing, scale)
+	kernel.CrossEntropyBackward(dx, b.logits[n*k:(n+1)*k], b.forward.logSums[n], soft, label, b.forward.smoothing, scale)
 }
 
 // scalar is the value of a float32 scalar.

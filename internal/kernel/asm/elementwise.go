@@ -219,6 +219,45 @@ func (v vectors) streams() {
 			v.VADDPD(hi, acc[1], acc[1])
 		}, finish
 	})
+	v.stream("passExpTotal", "the sum of exp(a - k0) added to the lanes of sums", 1, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
+		top := v.scalar(p, 0)
+		exp := v.exp()
+		acc, finish := v.accumulators(p, 1)
+		return func(s place) {
+			x := s.in(passA)
+			v.VSUBPS(top, x, x)
+			exp(x)
+			v.only(x, s.mask)
+			lo, hi := v.widen(x)
+			v.VADDPD(lo, acc[0], acc[0])
+			v.VADDPD(hi, acc[1], acc[1])
+		}, finish
+	})
+	v.stream("passSoftmaxBackward", "y = k1·exp(a - k0) - k2", 2, []int{passY, passA}, func(p reg.GPVirtual) (func(place), func()) {
+		top, scale, less := v.scalar(p, 0), v.scalar(p, 1), v.scalar(p, 2)
+		exp := v.exp()
+		return simple(func(s place) {
+			x := s.in(passA)
+			v.VSUBPS(top, x, x)
+			exp(x)
+			v.VFMSUB213PS(less, scale, x)
+			s.out(passY, x)
+		})
+	})
+	v.stream("passFinite", "the sum of 0·a in the lanes of sums: 0 where all is finite, else NaN", 4, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
+		sums, zero := v.GP64(), v.zero()
+		v.MOVQ(operand.Mem{Base: p, Disp: passSums}, sums)
+		var acc [4]reg.VecVirtual
+		for i := range acc {
+			acc[i] = v.zero()
+		}
+		return func(s place) { v.VFMADD231PS(s.in(passA), zero, acc[s.step]) }, func() {
+			v.VADDPS(acc[1], acc[0], acc[0])
+			v.VADDPS(acc[3], acc[2], acc[2])
+			v.VADDPS(acc[2], acc[0], acc[0])
+			v.VMOVUPS(acc[0], operand.Mem{Base: sums})
+		}
+	})
 	v.stream("passMoments", "the sums of a and a² added to the lanes of sums", 1, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
 		acc, finish := v.accumulators(p, 2)
 		return func(s place) {

@@ -176,14 +176,15 @@ type tables struct {
 	numbers map[string]operand.Mem
 }
 
-func newTables(c *build.Context) *tables {
-	t := &tables{c.StaticGlobal("passMask"), map[string]operand.Mem{}}
+// newTables writes the constants of a file whose symbols begin with prefix.
+func newTables(c *build.Context, prefix string) *tables {
+	t := &tables{c.StaticGlobal(prefix + "Mask"), map[string]operand.Mem{}}
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i := range 16 {
 		c.AddDatum(4*i, operand.U32(uint32(int32(i/8-1))))
 	}
 	add := func(name string, bits uint32) {
-		t.numbers[name] = c.StaticGlobal("pass_" + name)
+		t.numbers[name] = c.StaticGlobal(prefix + "_" + name)
 		c.DataAttributes(attr.RODATA | attr.NOPTR)
 		for i := range 8 {
 			c.AddDatum(4*i, operand.U32(bits))
@@ -226,7 +227,7 @@ func (v vectors) end() {
 
 // passes writes all one-pass kernels.
 func passes(c *build.Context) {
-	t := newTables(c)
+	t := newTables(c, "pass")
 	for _, v := range []vectors{{c, t, true, "AVX512", 64}, {c, t, false, "AVX2", 32}} {
 		v.streams()
 		v.batchNorm()
