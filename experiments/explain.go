@@ -49,7 +49,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 		kinds, kindsOf, values = "tokens", d.Vocabulary, "int32"
 	}
 	stage("source", "%s of %s, %s of %d %s, %s", s.Data.Train, s.Data.Source.Name, size, kindsOf, kinds, s.Data.Order)
-	stage("read", "%d at once%s", s.Stages.Readers, s.storageText())
+	stage("read", "%s%s", s.readText(d.Train), s.storageText())
 	if t, ok := s.textual(); ok {
 		place(echo.Read, "every copy is made into tokens anew")
 		stage("decode", "%d workers: text to tokens; %s", s.Stages.Workers, t.Unit())
@@ -118,6 +118,16 @@ func (s Spec) echoedBefore() float64 {
 		return 1
 	}
 	return float64(s.Echo.Factor)
+}
+
+// readText says how records of src are read.
+func (s Spec) readText(src data.Source) string {
+	streams, ok := src.(data.Stream)
+	if !ok {
+		return fmt.Sprintf("%d at once", s.Stages.Readers)
+	}
+	n := streams.Shards.Shards()
+	return fmt.Sprintf("%d of %d streams at once, a record each in turn", min(streams.Cycle, n), n)
 }
 
 func (s Spec) storageText() string {

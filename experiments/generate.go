@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/reprise-ml/reprise/data/text"
 	"github.com/reprise-ml/reprise/internal/kernel"
+	"github.com/reprise-ml/reprise/models"
+	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/train"
 )
@@ -70,8 +74,13 @@ func (s Spec) Generate(ctx context.Context, weights string, g Generation, w io.W
 	}
 	pool := op.NewPool(int(s.Train.ComputeThreads))
 	defer pool.Close()
-	m, err := s.reader(config, pool)
-	if err != nil {
+	speaker, ok := s.Model.Value.(Speaker)
+	if !ok {
+		return Generated{}, fmt.Errorf("%s %w that reads a token at a time: its model is %s", s.Name, ErrNoLanguageModel, s.Model.Name)
+	}
+	var m reader
+	of := Shape{Classes: config.Tokenizer.Vocabulary(), Context: config.Context}
+	if m.generator, err = speaker.Generator(of, &m.params, nn.Config{Pool: pool}); err != nil {
 		return Generated{}, SpecError{fmt.Errorf("model.%s: %w", s.Model.Name, err)}
 	}
 	if err := train.Load(weights, &m.params); err != nil {
@@ -96,26 +105,27 @@ func prompted(c text.Config, prompt string) []int32 {
 func (m *reader) generate(ctx context.Context, c text.Config, g Generation, w io.Writer) (Generated, error) {
 	prompt := prompted(c, g.Prompt)
 	made := Generated{PromptTokens: len(prompt)}
-	for _, t := range prompt[max(len(prompt)-m.cache.Context, 0):] {
-		if err := errors.Join(ctx.Err(), m.read(t)); err != nil {
-			return made, err
-		}
-	}
-	draw := newSampler(g, c.Tokenizer.Vocabulary())
+	how := models.Sampling{Temperature: g.Temperature, TopK: g.TopK}
+	random := rand.New(rand.NewPCG(g.Seed, 0))
+	unread := prompt[max(len(prompt)-m.generator.Room(), 0):]
 	begun := time.Now()
 	for made.Tokens < g.Tokens {
-		if made.Tokens > 0 {
-			if err := m.read(draw.last); err != nil {
+		for _, t := range unread {
+			if err := ctx.Err(); err != nil {
+				return made, err
+			}
+			if err := m.read(t); err != nil {
 				return made, err
 			}
 		}
-		if err := ctx.Err(); err != nil {
-			return made, err
+		if made.Tokens == 0 {
+			begun = time.Now()
 		}
-		token, err := draw.token(m.logits())
-		if err != nil {
-			return made, err
+		token := int32(how.Draw(m.logits, random))
+		if v := float64(m.logits[token]); math.IsNaN(v) || math.IsInf(v, 0) {
+			return made, fmt.Errorf("a logit is %g: the weights are no good", v)
 		}
+		unread = []int32{token}
 		made.Tokens++
 		bytes := c.Tokenizer.Decode([]int32{token})
 		if token == c.Tokenizer.End() {

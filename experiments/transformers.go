@@ -57,6 +57,15 @@ func (m *Transformer) model(of Shape) (t models.Transformer, err error) {
 	return t, t.Check()
 }
 
+// Generator implements [Speaker].
+func (m *Transformer) Generator(of Shape, p *nn.Params, c nn.Config) (*models.Generator, error) {
+	t, err := m.model(of)
+	if err != nil {
+		return nil, err
+	}
+	return t.Generator(p, 1, c)
+}
+
 // Bench implements [Benched]: rows of the context, 128 where it is not set, of
 // 8192 tokens where vocab is not, and AdamW at 1e-3.
 func (m *Transformer) Bench() (Shape, Optimizer) {

@@ -27,7 +27,7 @@ type BPE struct {
 type pair struct{ left, right int32 }
 
 // maxToken is the highest number of a token that a file may have.
-const maxToken = 1 << 22
+const maxToken = 1 << 20
 
 // newBPE makes an encoding of tokens by their numbers. There must be one of
 // every byte, none twice, and none that is empty. A negative end means the

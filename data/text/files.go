@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -159,7 +160,7 @@ func openFile(path string, hold int64) (f file, err error) {
 	case int64(len(b)) > hold:
 		return file{}, fmt.Errorf("text: %s: unpacked, the set takes more than %d bytes of memory; want it read as a stream, or unpacked on disk", path, int64(maxHeld))
 	}
-	return file{path, strings.NewReader(string(b)), int64(len(b)), nil}, nil
+	return file{path, bytes.NewReader(b), int64(len(b)), nil}, nil
 }
 
 // closeAll closes files.

@@ -99,6 +99,16 @@ func (w *Words) Train(ctx context.Context, merges int, made func(merges int)) (*
 	return newBPE(tokens, -1)
 }
 
+// Measure returns how many bytes the words have, all of them together, and how
+// many tokens e makes of them.
+func (w *Words) Measure(e *BPE) (bytes, tokens int64) {
+	for word, count := range w.counts {
+		bytes += count * int64(len(word))
+		tokens += count * int64(len(e.appendWord(nil, []byte(word))))
+	}
+	return bytes, tokens
+}
+
 // trainer is the state of a training.
 type trainer struct {
 	tokens  [][]byte
