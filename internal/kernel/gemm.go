@@ -23,6 +23,8 @@ type gemm struct {
 	biased      bool
 	k0, k1      int // of the sums, what is packed
 	y, a, b     []float32
+	gelu        []float32 // where the GELU of y goes
+	slope       []float32 // y is multiplied by the derivative of GELU here
 	workers     []*multiplier
 	blocks      [][]float32 // of a, one a worker
 	pack, part  func(worker, part int)
@@ -75,6 +77,9 @@ func (g *gemm) setRows(m int) {
 
 func (g *gemm) Run(y, a, b, bias []float32) {
 	g.y, g.a, g.b = y, a, b
+	if g.shape.GELU {
+		g.gelu = y
+	}
 	g.biased = bias != nil
 	copy(g.bias, bias)
 	for g.k0 = 0; g.k0 < g.shape.K; g.k0 = g.k1 {
@@ -84,7 +89,7 @@ func (g *gemm) Run(y, a, b, bias []float32) {
 		}
 		g.pool.Run(g.shape.Batch*g.rowParts*g.columnParts, g.part)
 	}
-	g.y, g.a, g.b = nil, nil, nil
+	g.y, g.a, g.b, g.gelu, g.slope = nil, nil, nil, nil, nil
 }
 
 func (g *gemm) packPanel(_, part int) {
@@ -133,10 +138,14 @@ func (g *gemm) multiply(worker, part int) {
 			m.multiply(a, b, address(g.y, (matrix*s.M+m0)*g.yStep+p*width), m1-m0, min(width, s.N-p*width))
 		}
 	}
-	if s.GELU && g.k1 == s.K {
+	if g.k1 == s.K && (g.gelu != nil || g.slope != nil) {
 		for row := matrix*s.M + m0; row < matrix*s.M+m1; row++ {
-			y := g.y[row*g.yStep+p0*width : row*g.yStep+min(p1*width, s.N)]
-			GELU(y, y)
+			lo, hi := row*g.yStep+p0*width, row*g.yStep+min(p1*width, s.N)
+			if y := g.y[lo:hi]; g.gelu != nil {
+				GELU(g.gelu[lo:hi], y)
+			} else {
+				GELUBackward(y, g.slope[lo:hi], y)
+			}
 		}
 	}
 }
