@@ -108,7 +108,7 @@ func (m *reader) generate(ctx context.Context, c text.Config, g Generation, w io
 	how := models.Sampling{Temperature: g.Temperature, TopK: g.TopK}
 	random := rand.New(rand.NewPCG(g.Seed, 0))
 	unread := prompt[max(len(prompt)-m.generator.Room(), 0):]
-	begun := time.Now()
+	var begun time.Time // when the prompt had been read
 	for made.Tokens < g.Tokens {
 		for _, t := range unread {
 			if err := ctx.Err(); err != nil {
