@@ -52,6 +52,7 @@ func TestInitialisersHaveTheirDistribution(t *testing.T) {
 		{"He of a linear layer", He{}, linear, math.Sqrt(2. / 90), 1},
 		{"He by fan-out of a linear layer", He{FanOut: true}, linear, math.Sqrt(2. / 100), 1},
 		{"normal", Normal{0.3}, linear, 0.3, 3},
+		{"Glorot", Glorot{}, linear, math.Sqrt(2. / 190), math.Sqrt(6. / 190)},
 		{"uniform", Uniform{0.3}, linear, 0.3 / math.Sqrt(3), 0.3},
 		{"zeros", Zeros, linear, 0, 0},
 	} {

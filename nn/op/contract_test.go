@@ -41,7 +41,7 @@ func largeCases() []opCase {
 	type nodes = gorgonia.Nodes
 	type node = *gorgonia.Node
 	image := tensor.Shape{9, 20, 17, 18}
-	return []opCase{
+	return append(largeSequenceCases(), []opCase{
 		{name: "conv", inputs: []tensor.Shape{image, {3, 3, 18, 11}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Stride: 2})
 		}},
@@ -80,7 +80,7 @@ func largeCases() []opCase {
 			t := fixed(in[0].Graph(), "target", tensor.New(tensor.WithShape(300), tensor.WithBacking(c)))
 			return op.SoftmaxCrossEntropy(p, in[0], t, fixed(in[0].Graph(), "weights", tensor.New(tensor.WithShape(300), tensor.WithBacking(w))), 0.1)
 		}},
-	}
+	}...)
 }
 
 func TestThePoolSizeDoesNotChangeABit(t *testing.T) {
