@@ -12,13 +12,13 @@ import (
 	"github.com/reprise-ml/reprise/data"
 )
 
-// numbered is streams of so many records, record r of stream s being the class
+// counting is streams of so many records, record r of stream s being the class
 // 100·s + r. One of a negative length fails after that many.
-type numbered []int
+type counting []int
 
-func (n numbered) Shards() int { return len(n) }
+func (n counting) Shards() int { return len(n) }
 
-func (n numbered) Open(_ context.Context, shard int, from int64) data.Seq[data.Example] {
+func (n counting) Open(_ context.Context, shard int, from int64) data.Seq[data.Example] {
 	return func(yield func(data.Example, error) bool) {
 		for r := int(from); r < max(n[shard], -n[shard]); r++ {
 			if !yield(data.Example{Input: data.Class(100*shard + r), Target: data.Class(0)}, nil) {
@@ -50,14 +50,14 @@ func classes(t *testing.T, in data.Seq[data.Example], n int) (got []int) {
 
 func TestStreamsGiveARecordEachInTurn(t *testing.T) {
 	for _, c := range []struct {
-		shards numbered
+		shards counting
 		cycle  int
 		want   []int
 	}{
-		{numbered{2, 3, 1, 2}, 0, []int{0, 1, 100, 101, 102, 200, 300, 301, 0}},
-		{numbered{2, 3, 1, 2}, 2, []int{0, 100, 1, 101, 102, 200, 300, 301, 0}},
-		{numbered{2, 3, 1, 2}, 9, []int{0, 100, 200, 300, 1, 101, 301, 102, 0}},
-		{numbered{1, 0, 0, 2}, 2, []int{0, 300, 301, 0, 300}},
+		{counting{2, 3, 1, 2}, 0, []int{0, 1, 100, 101, 102, 200, 300, 301, 0}},
+		{counting{2, 3, 1, 2}, 2, []int{0, 100, 1, 101, 102, 200, 300, 301, 0}},
+		{counting{2, 3, 1, 2}, 9, []int{0, 100, 200, 300, 1, 101, 301, 102, 0}},
+		{counting{1, 0, 0, 2}, 2, []int{0, 300, 301, 0, 300}},
 	} {
 		got := classes(t, data.Interleave(t.Context(), data.Stream{Shards: c.shards, Cycle: c.cycle}, data.Sequential, 1, nil), len(c.want))
 		if !slices.Equal(got, c.want) {
@@ -67,7 +67,7 @@ func TestStreamsGiveARecordEachInTurn(t *testing.T) {
 }
 
 func TestEachPassOverStreamsHasItsOwnOrder(t *testing.T) {
-	s := data.Stream{Shards: numbered{1, 1, 1, 1, 1, 1, 1, 1}, Cycle: 1}
+	s := data.Stream{Shards: counting{1, 1, 1, 1, 1, 1, 1, 1}, Cycle: 1}
 	of := func(seed uint64) []int {
 		return classes(t, data.Interleave(t.Context(), s, data.Permuted, seed, nil), 16)
 	}
@@ -83,7 +83,7 @@ func TestEachPassOverStreamsHasItsOwnOrder(t *testing.T) {
 }
 
 func TestAFaultInAStreamEndsItOrAll(t *testing.T) {
-	s := data.Stream{Shards: numbered{2, -1, 2}, Cycle: 2}
+	s := data.Stream{Shards: counting{2, -1, 2}, Cycle: 2}
 	var met []data.Origin
 	bear := func(o data.Origin, _ error) error {
 		met = append(met, o)
@@ -100,7 +100,7 @@ func TestAFaultInAStreamEndsItOrAll(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	bad := data.Stream{Shards: numbered{}}
+	bad := data.Stream{Shards: counting{}}
 	for _, err := range data.Interleave(t.Context(), bad, data.Sequential, 1, nil) {
 		if err == nil || !strings.Contains(err.Error(), "there are 0 streams") {
 			t.Error(err)
@@ -116,7 +116,7 @@ func TestAFaultInAStreamEndsItOrAll(t *testing.T) {
 func TestReadingStreamsIsMeasured(t *testing.T) {
 	now := time.Duration(0)
 	m := &data.Meter{Clock: func() time.Duration { now++; return now }}
-	classes(t, data.Interleave(data.WithMeter(t.Context(), m), data.Stream{Shards: numbered{5}}, data.Sequential, 1, nil), 3)
+	classes(t, data.Interleave(data.WithMeter(t.Context(), m), data.Stream{Shards: counting{5}}, data.Sequential, 1, nil), 3)
 	if got := m.Timing(data.StageRead); got.Calls != 3 || got.Busy == 0 {
 		t.Errorf("%+v", got)
 	}
@@ -166,7 +166,7 @@ func TestEvaluationGivesPaddedRowsOfTextNoWeight(t *testing.T) {
 }
 
 func ExampleInterleave() {
-	s := data.Stream{Shards: numbered{2, 3}, Cycle: 2}
+	s := data.Stream{Shards: counting{2, 3}, Cycle: 2}
 	for e, err := range data.Interleave(context.Background(), s, data.Sequential, 1, nil) {
 		if err != nil || e.Origin.Read == 5 {
 			break

@@ -63,7 +63,7 @@ func vocabulary(t testing.TB, e *text.BPE) (vocab, merges []byte) {
 		numbers[written(token)] = n
 		// Any two tokens before it that make it do for the merge.
 		for cut := 1; cut < len(token); cut++ {
-			if l, r := string(token[:cut]), string(token[cut:]); known[l] && known[r] {
+			if known[string(token[:cut])] && known[string(token[cut:])] {
 				fmt.Fprintf(list, "%s %s\n", written(token[:cut]), written(token[cut:]))
 				break
 			}

@@ -16,7 +16,7 @@ type chunks struct {
 }
 
 // newChunks encodes files.
-func newChunks(c Config, files []file) (*chunks, error) {
+func newChunks(c Config, files fileSet) (*chunks, error) {
 	s := &chunks{config: c, tokens: newIDs(c.Tokenizer.Vocabulary())}
 	for _, f := range files {
 		if s.name == "" {

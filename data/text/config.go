@@ -68,12 +68,12 @@ func (c Config) Open(files []string) (Source, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	var opened []file
+	var opened fileSet
 	hold := int64(maxHeld)
 	for _, path := range files {
 		f, err := openFile(path, hold)
 		if err != nil {
-			closeAll(opened)
+			opened.Close()
 			return nil, err
 		}
 		if opened = append(opened, f); f.closer == nil {
@@ -81,12 +81,12 @@ func (c Config) Open(files []string) (Source, error) {
 		}
 	}
 	if c.Layout == Chunks || c.Layout == Packed {
-		defer closeAll(opened)
+		defer opened.Close()
 		return newChunks(c, opened)
 	}
 	s, err := newLines(c, opened)
 	if err != nil {
-		closeAll(opened)
+		opened.Close()
 		return nil, err
 	}
 	return s, nil

@@ -163,8 +163,11 @@ func openFile(path string, hold int64) (f file, err error) {
 	return file{path, bytes.NewReader(b), int64(len(b)), nil}, nil
 }
 
-// closeAll closes files.
-func closeAll(files []file) error {
+// fileSet is files of text that are read at random.
+type fileSet []file
+
+// Close closes them.
+func (files fileSet) Close() error {
 	var errs []error
 	for _, f := range files {
 		if f.closer != nil {

@@ -17,14 +17,14 @@ const marked = 1024
 // blank.
 type lines struct {
 	config Config
-	files  []file
+	files  fileSet
 	first  []int   // record that each file begins with
 	starts []int64 // of each record, in its file
 	marks  []int64 // line numbers of the records marked·k
 }
 
 // newLines finds the lines of files. It reads them through once.
-func newLines(c Config, files []file) (*lines, error) {
+func newLines(c Config, files fileSet) (*lines, error) {
 	s := &lines{config: c, files: files}
 	for _, f := range files {
 		s.first = append(s.first, len(s.starts))
@@ -53,7 +53,7 @@ func newLines(c Config, files []file) (*lines, error) {
 func (s *lines) Len() int { return len(s.starts) }
 
 // Close closes the files.
-func (s *lines) Close() error { return closeAll(s.files) }
+func (s *lines) Close() error { return s.files.Close() }
 
 // find returns the number of the file of record i, and where the record ends
 // at the latest.
