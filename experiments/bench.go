@@ -115,7 +115,7 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	defer pool.Close()
 	begun := time.Now()
 	trace := &exec.Trace{}
-	update := &timedOptimizer{Optimizer: s.optimizer}
+	update := &timedOptimizer{Optimizer: newOptimizer(s.optimizer, pool)}
 	learner := &train.Learner{Model: s.model, Task: s.shape.task(0), Optimizer: update, Build: nn.Config{Pool: pool, Trace: trace}}
 	if b.Ops {
 		trace.Clock = func() time.Duration { return time.Since(begun) }
