@@ -138,12 +138,13 @@ func (b transformerBlock) attend(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 
 func (b transformerBlock) feed(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("up", linear(b.feedForward(), 0.02), x)
+	down := linear(b.Width, b.residual())
 	if b.Activation == "relu" {
 		x = s.Apply("relu", nn.ReLU{}, x)
 	} else {
-		x = s.Apply("gelu", nn.GELU{}, x)
+		down.GELU = true
 	}
-	return s.Apply("down", linear(b.Width, b.residual()), x)
+	return s.Apply("down", down, x)
 }
 
 // residual is the deviation of weights whose results are added to the sum that goes through all blocks.

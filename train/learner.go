@@ -148,10 +148,15 @@ func weightOf(b data.Batch, from, to int) float64 {
 	return sum
 }
 
+// classes reports whether the targets of b are one class a row.
+func classes(b data.Batch) bool {
+	return len(b.Targets) == 1 && b.Targets[0].I32 != nil && len(b.Targets[0].Shape) == 1
+}
+
 // correct counts the rows of weight above 0 that are classified rightly, of
 // outputs for the rows of b from one on.
 func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
-	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
+	if !classes(b) || outputs[0].Dims() != 2 {
 		return 0
 	}
 	n := 0
