@@ -266,6 +266,29 @@ func TestCachedAttentionIsTheLastRowOfCausalAttention(t *testing.T) {
 	})
 }
 
+func TestFiniteFindsWhatIsNot(t *testing.T) {
+	for _, path := range Paths()[1:] {
+		for _, n := range []int{0, 1, 15, 16, 17, 100, chunk + 1} {
+			x := random(n+1, 1)
+			x[n] = nan // behind the end
+			if !finite(path, x[:n]) {
+				t.Errorf("%v: %d finite numbers are not", path, n)
+			}
+			for _, v := range []float32{nan, float32(math.Inf(1)), float32(math.Inf(-1))} {
+				for _, i := range []int{0, n / 2, n - 1} {
+					if i >= 0 && i < n {
+						x := random(n, 1)
+						x[i] = v
+						if finite(path, x) {
+							t.Errorf("%v: %v at %d of %d is finite", path, v, i, n)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkAttention(b *testing.B) {
 	for name, s := range map[string]AttentionShape{
 		"128":  {Batch: 16, Context: 128, Heads: 4, HeadSize: 64, Causal: true},

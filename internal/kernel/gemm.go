@@ -55,8 +55,8 @@ func newStridedGEMM(p *Pool, s ProductShape, k *microKernels, aStep, yStep, pack
 	if !g.direct {
 		g.packed = aligned(s.Batch * g.panels * packK * k.width)
 	}
-	// Rows at multiples of a page share the lines of the cache; columns of a large matrix do not stay in it.
-	g.copyA = s.N > k.width && (!s.TransposeA && aStep%1024 == 0 || s.TransposeA && s.M > 64)
+	// Rows at multiples of a page share the lines of the cache.
+	g.copyA = s.N > k.width && aStep%1024 == 0
 	g.workers = newMultipliers(p.Threads(), k)
 	if g.copyA {
 		for range p.Threads() {
