@@ -97,7 +97,7 @@ func (m transformer) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("pos", nn.Position{Context: m.Context, Sinusoidal: m.Positions == "sinusoidal", Init: normal}, x)
 	x = s.Apply("drop", nn.Dropout{Rate: m.Dropout}, x)
 	for i := range m.Layers {
-		x = s.Apply(fmt.Sprintf("blocks.%d", i), transformerBlock{m.Transformer}, x)
+		x = s.Apply(fmt.Sprintf("blocks.%d", i), transformerBlock(m), x)
 	}
 	if m.Norm != "post" {
 		x = s.Apply("ln", nn.LayerNorm{}, x)

@@ -101,7 +101,7 @@ func (m vit) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("encoder", nn.ImagePositions{}, x)
 	x = s.Apply("encoder.dropout", nn.Dropout{Rate: m.Dropout}, x)
 	for i := range m.Layers {
-		x = s.Apply(fmt.Sprintf("encoder.layers.encoder_layer_%d", i), vitBlock{m.ViT}, x)
+		x = s.Apply(fmt.Sprintf("encoder.layers.encoder_layer_%d", i), vitBlock(m), x)
 	}
 	x = s.Apply("encoder.ln", vitNorm, x)
 	if m.Pool == "mean" {
