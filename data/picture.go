@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // MaxPixels is the largest picture that is decoded, width times height.
@@ -186,7 +188,7 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 // Stack implements [Value]: pictures of one size become float32 [N,H,W,3],
 // each channel (value/255 − mean) / std.
 func (p Picture) Stack(rows []Value, f Format) (Array, error) {
-	table, err := f.table()
+	scale, shift, err := f.line()
 	if err != nil {
 		return Array{}, err
 	}
@@ -204,35 +206,27 @@ func (p Picture) Stack(rows []Value, f Format) (Array, error) {
 			return Array{}, fmt.Errorf("row %d is a picture of %d×%d pixels, row 0 of %d×%d; a crop or resize makes them equal", i, rw, rh, w, h)
 		}
 		pix := r.RGB().Pix
-		out := a.F32[i*len(pix):][:len(pix)]
-		for j := 0; j+3 <= len(pix); j += 3 {
-			out[j] = table[0][pix[j]]
-			out[j+1] = table[1][pix[j+1]]
-			out[j+2] = table[2][pix[j+2]]
-		}
+		kernel.Pixels(a.F32[i*len(pix):][:len(pix)], pix, scale[:], shift[:])
 	}
 	return a, nil
 }
 
-// table gives the normalised value of each 8-bit value of each channel.
-func (f Format) table() (*[3][256]float32, error) {
-	var t [3][256]float32
+// line gives the normalised value of an 8-bit value v of each channel: scale·v + shift.
+func (f Format) line() (scale, shift [3]float32, err error) {
 	for _, stat := range [][]float32{f.Mean, f.Std} {
 		if n := len(stat); n != 0 && n != 3 {
-			return nil, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)
+			return scale, shift, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)
 		}
 	}
-	for c := range t {
-		mean, std := float32(0), float32(1)
+	for c := range scale {
+		mean, std := 0.0, 1.0
 		if f.Mean != nil {
-			mean = f.Mean[c]
+			mean = float64(f.Mean[c])
 		}
 		if f.Std != nil {
-			std = f.Std[c]
+			std = float64(f.Std[c])
 		}
-		for v := range t[c] {
-			t[c][v] = (float32(v)/255 - mean) / std
-		}
+		scale[c], shift[c] = float32(1/(255*std)), float32(-mean/std)
 	}
-	return &t, nil
+	return scale, shift, nil
 }

@@ -99,7 +99,7 @@ func (r *Run) timeStep(b data.Batch, warm, n int) (time.Duration, error) {
 	weights := r.learner.Params.Export()
 	trained := r.learner.Optimizer
 	defer func() { r.learner.Optimizer = trained }()
-	r.learner.Optimizer = fresh(r.Spec.Train.Optimizer.Value)
+	r.learner.Optimizer = newOptimizer(r.Spec.Train.Optimizer.Value, r.learner.Build.Pool)
 	var times []time.Duration
 	for i := range warm + n {
 		start := time.Now()
