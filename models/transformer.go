@@ -97,7 +97,7 @@ func (m transformer) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("pos", nn.Position{Context: m.Context, Sinusoidal: m.Positions == "sinusoidal", Init: normal}, x)
 	x = s.Apply("drop", nn.Dropout{Rate: m.Dropout}, x)
 	for i := range m.Layers {
-		x = s.Apply(fmt.Sprintf("blocks.%d", i), transformerBlock{m.Transformer}, x)
+		x = s.Apply(fmt.Sprintf("blocks.%d", i), transformerBlock(m), x)
 	}
 	if m.Norm != "post" {
 		x = s.Apply("ln", nn.LayerNorm{}, x)
@@ -138,12 +138,13 @@ func (b transformerBlock) attend(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 
 func (b transformerBlock) feed(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("up", linear(b.feedForward(), 0.02), x)
+	down := linear(b.Width, b.residual())
 	if b.Activation == "relu" {
 		x = s.Apply("relu", nn.ReLU{}, x)
 	} else {
-		x = s.Apply("gelu", nn.GELU{}, x)
+		down.GELU = true
 	}
-	return s.Apply("down", linear(b.Width, b.residual()), x)
+	return s.Apply("down", down, x)
 }
 
 // residual is the deviation of weights whose results are added to the sum that goes through all blocks.

@@ -101,7 +101,7 @@ func (m vit) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	x = s.Apply("encoder", nn.ImagePositions{}, x)
 	x = s.Apply("encoder.dropout", nn.Dropout{Rate: m.Dropout}, x)
 	for i := range m.Layers {
-		x = s.Apply(fmt.Sprintf("encoder.layers.encoder_layer_%d", i), vitBlock{m.ViT}, x)
+		x = s.Apply(fmt.Sprintf("encoder.layers.encoder_layer_%d", i), vitBlock(m), x)
 	}
 	x = s.Apply("encoder.ln", vitNorm, x)
 	if m.Pool == "mean" {
@@ -120,10 +120,13 @@ func (b vitBlock) Apply(s *nn.Scope, x *gorgonia.Node) *gorgonia.Node {
 	y = s.Apply("self_attention", nn.MultiHeadAttention{Heads: b.Heads}, y)
 	x = s.Add(s.Apply("dropout", nn.Dropout{Rate: b.Dropout}, y), x)
 	y = s.Apply("ln_2", vitNorm, x)
-	y = s.Apply("mlp", nn.Sequential{
-		nn.Linear{Out: b.feedForward(), Init: nn.Glorot{}, BiasInit: nn.Normal{Deviation: 1e-6}}, nn.GELU{}, nn.Dropout{Rate: b.Dropout},
-		nn.Linear{Out: b.Width, Init: nn.Glorot{}, BiasInit: nn.Normal{Deviation: 1e-6}}, nn.Dropout{Rate: b.Dropout},
-	}, y)
+	tiny := nn.Normal{Deviation: 1e-6}
+	y = s.Apply("mlp.0", nn.Linear{Out: b.feedForward(), Init: nn.Glorot{}, BiasInit: tiny}, y)
+	down := nn.Linear{Out: b.Width, Init: nn.Glorot{}, BiasInit: tiny, GELU: b.Dropout == 0}
+	if !down.GELU {
+		y = s.Apply("mlp.2", nn.Dropout{Rate: b.Dropout}, s.Apply("mlp.1", nn.GELU{}, y))
+	}
+	y = s.Apply("mlp.4", nn.Dropout{Rate: b.Dropout}, s.Apply("mlp.3", down, y))
 	return s.Add(y, x)
 }
 

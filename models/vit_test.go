@@ -21,6 +21,14 @@ func TestVisionTransformersHaveThePublishedNumberOfParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w := v.Width
+		formula := 16*16*3*w + w + w + 197*w + v.Layers*(12*w*w+13*w) + 2*w + 1000*w + 1000
+		if formula != want {
+			t.Errorf("%s has %d parameters by the formula, published are %d", size, formula, want)
+		}
+		if size != "tiny" {
+			continue // drawing them takes long
+		}
 		var p nn.Params
 		s := nn.NewScope(&p, nn.Config{})
 		x := gorgonia.NewTensor(s.Graph(), tensor.Float32, 4, gorgonia.WithName("x"), gorgonia.WithShape(1, 224, 224, 3))

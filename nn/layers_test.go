@@ -41,6 +41,7 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 		{Linear{Out: 4}, []int{2, 5}, []int{2, 4}, "weight[4 5] bias[4]"},
 		{Linear{Out: 4, NoBias: true, Init: Ones}, []int{2, 5}, []int{2, 4}, "weight[4 5]"},
 		{Linear{Out: 4}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
+		{Linear{Out: 4, GELU: true}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
 		{GELU{}, image, image, ""},
 		{LayerNorm{}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[3] bias[3]"},
 		{Position{Context: 6}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[6 3]"},

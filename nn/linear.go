@@ -15,6 +15,7 @@ type Linear struct {
 	NoBias   bool
 	Init     Init // of the weight, if not as in PyTorch
 	BiasInit Init // of the bias, if not as in PyTorch
+	GELU     bool // begin with a GELU, whose gradient then takes no pass of its own
 }
 
 // Apply implements [Layer].
@@ -35,6 +36,9 @@ func (l Linear) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	var b *gorgonia.Node
 	if !l.NoBias {
 		b = s.Weight("bias", biasInit, l.Out)
+	}
+	if l.GELU {
+		return s.Keep(op.LinearOfGELU(s.Pool(), x, w, b))
 	}
 	return s.Keep(op.Linear(s.Pool(), x, w, b))
 }

@@ -175,6 +175,6 @@ func (l MultiHeadAttention) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	if s.Err() != nil {
 		return x
 	}
-	x = s.Apply("", Attention{l.Heads, l.Causal}, x)
+	x = s.Apply("", Attention(l), x)
 	return s.Apply("out_proj", Linear{Out: width, BiasInit: Zeros}, x)
 }

@@ -176,10 +176,15 @@ func counted(b data.Batch, row int) int {
 	return n
 }
 
+// classes reports whether the targets of b are one class a row.
+func classes(b data.Batch) bool {
+	return len(b.Targets) == 1 && b.Targets[0].I32 != nil && len(b.Targets[0].Shape) == 1
+}
+
 // correct counts the rows of weight above 0 that are classified rightly, of
 // outputs for the rows of b from one on.
 func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
-	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
+	if !classes(b) || outputs[0].Dims() != 2 {
 		return 0
 	}
 	n := 0

@@ -18,35 +18,46 @@ import (
 // elsewhere fails the run. The operation keeps the rows' losses of the last run: RowLosses() []float32.
 func SoftmaxCrossEntropy(p *Pool, logits, target, weights *gorgonia.Node, smoothing float32) (*gorgonia.Node, error) {
 	const name = "softmaxCrossEntropy"
-	if err := checkTensor(name, "logits", logits); err != nil {
+	each, err := checkCrossEntropy(name, logits, target, weights, smoothing)
+	if err != nil {
 		return nil, err
 	}
 	s := logits.Shape()
-	if len(s) != 2 && len(s) != 3 {
-		return nil, fmt.Errorf("op: %s: logits has shape %v, want (N, K) or (N, T, K)", name, s)
-	}
 	places, classes := rows(s), s[len(s)-1]
-	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(places) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
-		return nil, fmt.Errorf("op: %s: target is %s, want int32 %s or float32 %s", name, describe(target), sizeString(places), sizeString(s))
-	}
-	if weights == nil || weights.Dims() != 1 {
-		if err := checkFloat(name, "weights", weights, places...); err != nil {
-			return nil, err
-		}
-	} else if err := checkFloat(name, "weights", weights, s[0]); err != nil {
-		return nil, err
-	}
-	if !(smoothing >= 0 && smoothing <= 1) {
-		return nil, fmt.Errorf("op: %s: label smoothing %v, want 0 to 1", name, smoothing)
-	}
 	b, err := newBase(p, name, tensor.ScalarShape(), logits, target, weights)
 	if err != nil {
 		return nil, err
 	}
-	l := &crossEntropy{base: b, classes: classes, each: places.TotalSize() / weights.Shape().TotalSize(), smoothing: smoothing, loss: gorgonia.NewF32(0)}
+	l := &crossEntropy{base: b, classes: classes, each: each, smoothing: smoothing, loss: gorgonia.NewF32(0)}
 	l.losses, l.logSums = make([]float32, places.TotalSize()), make([]float64, places.TotalSize())
 	l.part = l.row
 	return gorgonia.ApplyOp(l, logits, target, weights)
+}
+
+// checkCrossEntropy returns how many rows a weight is for, and says what is wrong with the inputs of a cross-entropy.
+func checkCrossEntropy(name string, logits, target, weights *gorgonia.Node, smoothing float32) (each int, err error) {
+	if err := checkTensor(name, "logits", logits); err != nil {
+		return 0, err
+	}
+	s := logits.Shape()
+	if len(s) != 2 && len(s) != 3 {
+		return 0, fmt.Errorf("op: %s: logits has shape %v, want (N, K) or (N, T, K)", name, s)
+	}
+	places := rows(s)
+	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(places) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
+		return 0, fmt.Errorf("op: %s: target is %s, want int32 %s or float32 %s", name, describe(target), sizeString(places), sizeString(s))
+	}
+	if weights == nil || weights.Dims() != 1 {
+		if err := checkFloat(name, "weights", weights, places...); err != nil {
+			return 0, err
+		}
+	} else if err := checkFloat(name, "weights", weights, s[0]); err != nil {
+		return 0, err
+	}
+	if !(smoothing >= 0 && smoothing <= 1) {
+		return 0, fmt.Errorf("op: %s: label smoothing %v, want 0 to 1", name, smoothing)
+	}
+	return places.TotalSize() / weights.Shape().TotalSize(), nil
 }
 
 func describe(n *gorgonia.Node) string {

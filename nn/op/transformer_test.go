@@ -63,6 +63,27 @@ func sequenceCases() []opCase {
 			ref: refCrossEntropy(5, hot, rows, 0.1),
 		}
 	}
+	// fused is that loss of a linear layer, which is the same again.
+	fused := func(each bool, factor float64) opCase {
+		c := loss(each)
+		logits := refLinear(6, 4, 5)
+		ref := c.ref
+		build := c.build
+		c.name = fmt.Sprintf("linearCrossEntropy times %v: %s", factor, c.name)
+		c.inputs = []tensor.Shape{{2, 3, 4}, {5, 4}}
+		c.build = func(p *op.Pool, in nodes) (node, error) {
+			y := gorgonia.Must(op.Linear(p, in[0], in[1], nil))
+			unfused := gorgonia.Must(build(p, nodes{y}))
+			ins := children(unfused)
+			l, err := op.LinearCrossEntropy(p, y, ins[1], ins[2], 0.1)
+			if err != nil || factor == 1 {
+				return l, err
+			}
+			return gorgonia.Mul(l, gorgonia.NewConstant(float32(factor)))
+		}
+		c.ref = func(in [][]float64) []float64 { return []float64{factor * ref([][]float64{logits(in)})[0]} }
+		return c
+	}
 	return []opCase{
 		{
 			name: "linear of sequences", inputs: []tensor.Shape{{2, 3, 6}, {5, 6}, {5}}, ref: refLinear(6, 6, 5),
@@ -117,6 +138,21 @@ func sequenceCases() []opCase {
 			name: "tokens", inputs: []tensor.Shape{{2, 4, 5, 3}}, ref: refSame,
 			build: func(p *op.Pool, in nodes) (node, error) { return op.Tokens(p, in[0]) },
 		},
+		{
+			name: "linearOfGELU", inputs: []tensor.Shape{{2, 3, 6}, {5, 6}, {5}},
+			build: func(p *op.Pool, in nodes) (node, error) { return op.LinearOfGELU(p, in[0], in[1], in[2]) },
+			ref: func(in [][]float64) []float64 {
+				return refLinear(6, 6, 5)([][]float64{refGELU(in), in[1], in[2]})
+			},
+		},
+		{
+			name: "linearOfGELU without bias", inputs: []tensor.Shape{{4, 6}, {5, 6}},
+			build: func(p *op.Pool, in nodes) (node, error) { return op.LinearOfGELU(p, in[0], in[1], nil) },
+			ref:   func(in [][]float64) []float64 { return refLinear(4, 6, 5)([][]float64{refGELU(in), in[1]}) },
+		},
+		fused(true, 1),
+		fused(false, 1),
+		fused(true, 0.25),
 		attention(2, 5, 3, 4, true),
 		attention(2, 5, 2, 3, false),
 		attention(1, 1, 1, 2, true),
@@ -160,6 +196,20 @@ func largeSequenceCases() []opCase {
 			return op.Position(p, in[0], in[1], nil)
 		}},
 		{name: "classToken", inputs: []tensor.Shape{x, {66}}, build: func(p *op.Pool, in nodes) (node, error) { return op.ClassToken(p, in[0], in[1]) }},
+		{name: "linearOfGELU", inputs: []tensor.Shape{x, {70, 66}, {70}}, build: func(p *op.Pool, in nodes) (node, error) {
+			return op.LinearOfGELU(p, in[0], in[1], in[2])
+		}},
+		{name: "linearCrossEntropy, half of it", inputs: []tensor.Shape{x, {33, 66}}, build: func(p *op.Pool, in nodes) (node, error) {
+			g := in[0].Graph()
+			c, w := make([]int32, 490), make([]float32, 490)
+			for i := range c {
+				c[i], w[i] = int32(i%33), float32(i%3)
+			}
+			shape := tensor.WithShape(7, 70)
+			y := gorgonia.Must(op.Linear(p, in[0], in[1], nil))
+			l := gorgonia.Must(op.LinearCrossEntropy(p, y, fixed(g, "target", tensor.New(shape, tensor.WithBacking(c))), fixed(g, "weights", tensor.New(shape, tensor.WithBacking(w))), 0))
+			return gorgonia.Mul(l, gorgonia.NewConstant(float32(0.5)))
+		}},
 		{name: "attention", inputs: []tensor.Shape{x}, build: func(p *op.Pool, in nodes) (node, error) { return op.Attention(p, in[0], 2, true) }},
 	}
 }
@@ -290,3 +340,41 @@ func TestProductsOfAttentionAreCounted(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestOnlyLogitsOfALinearLayerWithoutBiasAreFusedWithTheirLoss(t *testing.T) {
+	g := gorgonia.NewGraph()
+	input := func(name string, shape ...int) *gorgonia.Node {
+		return fixed(g, name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...)))
+	}
+	x, w, b := input("x", 2, 3, 4), input("w", 5, 4), input("b", 5)
+	target, soft, weights := tokens(g, "target", tokenTargets), input("soft", 2, 3, 5), input("weights", 2, 3)
+	y := gorgonia.Must(op.Linear(nil, x, w, nil))
+	for name, n := range map[string][2]*gorgonia.Node{
+		"with bias": {gorgonia.Must(op.Linear(nil, x, w, b)), target}, "of an input": {soft, target}, "with distributions": {y, soft}, "without logits": {nil, target}, "without target": {y, nil},
+	} {
+		if l, err := op.LinearCrossEntropy(nil, n[0], n[1], weights, 0); l != nil || err != nil {
+			t.Errorf("%s: %v, %v", name, l, err)
+		}
+	}
+	if _, err := op.LinearCrossEntropy(nil, y, target, input("few", 3), 0); err == nil {
+		t.Error("weights of another shape, and no error")
+	}
+	l := gorgonia.Must(op.LinearCrossEntropy(nil, y, target, weights, 0))
+	if got, want := l.Op().(op.Multiplier).FLOPs(), int64(2*6*4*5); got != want {
+		t.Errorf("%d operations without a gradient, want %d", got, want)
+	}
+	if _, err := gorgonia.Grad(l, x, w); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := l.Op().(op.Multiplier).FLOPs(), int64(3*2*6*4*5); got != want {
+		t.Errorf("%d operations with its gradients, want %d", got, want)
+	}
+	copy(floats(weights.Value()), []float32{1, 1, 1, 1, 1, 1})
+	vm := gorgonia.NewTapeMachine(g)
+	defer vm.Close()
+	if err := vm.RunAll(); err == nil || !strings.Contains(err.Error(), "row 3 is of class 99, want 0 to 4") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func floats(v gorgonia.Value) []float32 { return v.(*tensor.Dense).Float32s() }

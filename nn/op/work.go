@@ -56,6 +56,18 @@ func (l *linearWeights) FLOPs() int64 { return flops(l.shape, rows(l.in[0])) }
 // Geometry implements [Multiplier].
 func (l *linearWeights) Geometry() string { return linearGeometry(l.shape) }
 
+// FLOPs implements [Multiplier]: with its gradients it has three products.
+func (l *linearCrossEntropy) FLOPs() int64 {
+	products := int64(1)
+	if l.dx != nil {
+		products = 3
+	}
+	return products * flops(l.in[1], rows(l.in[0]))
+}
+
+// Geometry implements [Multiplier].
+func (l *linearCrossEntropy) Geometry() string { return linearGeometry(l.in[1]) }
+
 // flops is twice the number of weights times the number of places they are applied at.
 func flops(weights, places tensor.Shape) int64 {
 	return 2 * int64(weights.TotalSize()) * int64(places.TotalSize())
