@@ -21,6 +21,13 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
+	_, err := io.WriteString(w, r.explained(asked, notes))
+	return err
+}
+
+// explained is the text of Explain; asked is the shuffle buffer as the Spec
+// has it.
+func (r *Run) explained(asked Buffer, notes []string) string {
 	s, d := r.Spec, r.data
 	b := &strings.Builder{}
 	e, factor := s.Echo, float64(s.Echo.Factor)
@@ -98,8 +105,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(b, "Note: %s.\n", n)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the

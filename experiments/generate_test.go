@@ -16,9 +16,9 @@ import (
 	"github.com/reprise-ml/reprise/train/report"
 )
 
-// ofText is a spec of a tiny language model on bytes, in lines or chunks of
+// ofRhyme is a spec of a tiny language model on bytes, in lines or chunks of
 // rhyme.txt.
-const ofText = `
+const ofRhyme = `
 data: {source: {text: {path: rhyme.txt, context: 16}}}
 pipeline: {shuffle: 8}
 model: {transformer: {layers: 1, width: 16, heads: 2}}
@@ -35,7 +35,7 @@ func rhyme(t *testing.T, sets ...string) Spec {
 	if err := os.WriteFile(path, []byte(strings.Repeat("one two\nbuckle my shoe\nthree four\nknock at the door\n", 25)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return parse(t, ofText, append([]string{"data.source.text.path=" + path}, sets...)...)
+	return parse(t, ofRhyme, append([]string{"data.source.text.path=" + path}, sets...)...)
 }
 
 func TestALanguageModelIsTrainedAndJudgedByItsLossPerToken(t *testing.T) {

@@ -17,7 +17,7 @@ type Spec struct {
 	Seed uint64 `yaml:"seed"`           // of everything drawn at random but the splits; default 0
 
 	Data     Data          `yaml:"data"`
-	Input    Input         `yaml:"input"` // of pictures; text has none
+	Input    Input         `yaml:"input,omitempty"` // of pictures; text has none
 	Stages   StagesSpec    `yaml:"pipeline"`
 	Echo     echo.Spec     `yaml:"echo"`
 	Storage  StorageSpec   `yaml:"storage,omitempty"`

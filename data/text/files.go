@@ -59,14 +59,16 @@ func Files(path string) (map[string][]string, error) {
 			return nil, fmt.Errorf("text: there is no %s; want a file, a directory of them, or a pattern such as news/*.gz", path)
 		}
 		for _, name := range names {
-			parts[partOf(filepath.Base(name))] = append(parts[partOf(filepath.Base(name))], name)
+			if err := add(name, "", parts); err != nil {
+				return nil, fmt.Errorf("text: %w", err)
+			}
 		}
 	case err != nil:
 		return nil, fmt.Errorf("text: %w", err)
 	case !info.IsDir():
 		return map[string][]string{All: {path}}, nil
 	default:
-		if err := walk(path, "", parts); err != nil {
+		if err := below(path, "", parts); err != nil {
 			return nil, fmt.Errorf("text: %w", err)
 		}
 	}
@@ -83,32 +85,38 @@ func Files(path string) (map[string][]string, error) {
 	return parts, nil
 }
 
-// walk adds the files below a directory to the parts they belong to; part is
-// that of the directory.
-func walk(dir, part string, parts map[string][]string) error {
+// below adds the files in a directory, which is of a part, to their parts.
+func below(dir, part string, parts map[string][]string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		path, own := filepath.Join(dir, e.Name()), part
-		if own == "" {
-			own = partOf(e.Name())
-		}
-		info, err := os.Stat(path) // of what a link leads to
-		switch {
-		case err != nil:
+		if err := add(filepath.Join(dir, e.Name()), part, parts); err != nil {
 			return err
-		case info.IsDir():
-			if err := walk(path, own, parts); err != nil {
-				return err
-			}
-		case info.Mode().IsRegular():
-			parts[own] = append(parts[own], path)
 		}
+	}
+	return nil
+}
+
+// add adds a file, or those in a directory, to its part: that of the directory
+// it is in, where that is of one, and otherwise that of its name.
+func add(path, part string, parts map[string][]string) error {
+	name := filepath.Base(path)
+	if strings.HasPrefix(name, ".") {
+		return nil
+	}
+	if part == "" {
+		part = partOf(name)
+	}
+	info, err := os.Stat(path) // of what a link leads to
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return below(path, part, parts)
+	case info.Mode().IsRegular():
+		parts[part] = append(parts[part], path)
 	}
 	return nil
 }

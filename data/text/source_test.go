@@ -263,6 +263,7 @@ func TestPartsAreFoundByTheirNames(t *testing.T) {
 		{[]string{"wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"}, "", map[string]int{text.Train: 1, text.Heldout: 1, text.Test: 1}},
 		{[]string{"a.txt", "sub/b.txt", ".hidden", ".git/x"}, "", map[string]int{text.All: 2}},
 		{[]string{"news-1.gz", "news-2.gz", "other"}, "news-*.gz", map[string]int{text.All: 2}},
+		{[]string{"x1/a", "x2/b", "y/c"}, "x*", map[string]int{text.All: 2}},
 		{[]string{"one.train.txt"}, "one.train.txt", map[string]int{text.All: 1}},
 	} {
 		files := map[string]string{}
@@ -291,6 +292,15 @@ func TestPartsAreFoundByTheirNames(t *testing.T) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
+}
+
+func TestTheKingJamesBibleHasALineForEachVerse(t *testing.T) {
+	dir := os.Getenv("REPRISE_DATA")
+	if dir == "" {
+		t.Skip("REPRISE_DATA names no directory with kjv.txt.gz")
+	}
+	src := open(t, text.Config{Tokenizer: gpt2(t), Context: 64}, filepath.Join(dir, "kjv.txt.gz"))
+	datatest.TestSource(t, src, datatest.Want{Len: 31102})
 }
 
 func TestLinesAreThoseOfTheFile(t *testing.T) {
