@@ -17,11 +17,13 @@ const MaxPixels = 1 << 27
 // allows. Just one of Encoded, Image and Pix is set. Copies share memory:
 // nothing may write to it.
 type Picture struct {
-	Encoded []byte      // as the source holds it: JPEG, PNG or GIF
+	Encoded []byte      // as the source holds it: JPEG, PNG, GIF or WebP
 	Image   image.Image // decoded, in the planes of the decoder
 
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
+
+	orientation int // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].
@@ -38,7 +40,7 @@ func (p Picture) Size() int {
 	}
 }
 
-// Decode returns p decoded. It fails on what is no JPEG, PNG or GIF, is
+// Decode returns p decoded. It fails on what is no JPEG, PNG, GIF or WebP, is
 // damaged or not whole, or has more than [MaxPixels]; a header alone costs no
 // memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
 // noticed: the format has no checksums.
@@ -56,7 +58,7 @@ func (p Picture) Decode() (decoded Picture, err error) {
 	}
 	format, ok := codecOf(p.Encoded)
 	if !ok {
-		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF (it begins with %.16q)", p.Encoded)
+		return Picture{}, fmt.Errorf("data: no JPEG, PNG, GIF or WebP: %s", foreign(p.Encoded))
 	}
 	c, err := format.config(bytes.NewReader(p.Encoded))
 	if err != nil {
@@ -77,7 +79,14 @@ func (p Picture) Decode() (decoded Picture, err error) {
 			return Picture{}, err
 		}
 	}
-	return Picture{Image: m}, nil
+	return Picture{Image: m, orientation: orientationOf(p.Encoded)}, nil
+}
+
+// Unpack implements [Encoded]: the picture of e is decoded.
+func (p Picture) Unpack(e Example) (Example, error) {
+	decoded, err := p.Decode()
+	e.Input = decoded
+	return e, err
 }
 
 // Bounds returns width and height in pixels of a decoded picture.
