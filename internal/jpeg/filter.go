@@ -132,8 +132,7 @@ func Normalize(path Path, dst []float32, src []byte, scale, shift [3]float32) {
 	}
 	for len(src) >= 3 {
 		for c, v := range src[:3] {
-			product := scale[c] * float32(v)
-			dst[c] = product + shift[c]
+			dst[c] = float32(scale[c]*float32(v)) + shift[c]
 		}
 		dst, src = dst[3:], src[3:]
 	}

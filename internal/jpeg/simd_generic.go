@@ -4,7 +4,9 @@ package jpeg
 
 // Without assembly no path but Generic is ever taken.
 
-func decodeBlockSIMD(*reader, []uint32, []uint32, *[64]int16) (int32, int) { panic("jpeg: no assembly") }
+func decodeBlockSIMD(*reader, []uint32, []uint32, *[64]int16) (int32, int) {
+	panic("jpeg: no assembly")
+}
 
 func inverseSIMD(Path, []byte, int, []int16, []uint8, *[64]float32, int) { panic("jpeg: no assembly") }
 
