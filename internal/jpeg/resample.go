@@ -108,15 +108,16 @@ func along(a *axis, lo, hi, origin, ratio, n int, flip bool) {
 
 // prepare makes room for strips w pixels wide, and parts such that vectors may be read from all windows.
 func (r *Resampler) prepare(w int) {
+	n := 0
 	for i := range r.n {
 		p := &r.parts[i]
 		p.x, p.y = &r.x[min(i, 1)], &r.y[min(i, 1)]
 		first, end := p.x.span()
 		p.left, p.columns = p.channels*first, p.channels*(end-first)
 		p.pad()
-		n := wholeVectors(p.columns)
-		r.rows, r.turned = grow(r.rows, strip*n), grow(r.turned, strip*n)
+		n = max(n, wholeVectors(p.columns))
 	}
+	r.rows, r.turned = grow(r.rows, strip*n), grow(r.turned, strip*n)
 	for i := range max(r.n, r.parts[0].channels) {
 		r.out[i] = grow(r.out[i], strip*w)
 	}
