@@ -5,8 +5,10 @@ import "math"
 // weightBits are those of a weight's fraction. Weights of one sum add up to 1<<weightBits.
 const weightBits = 14
 
-// axis is the resampling along one axis: result i is the sum over k of w[i·taps+k]·sample[start[i]+k].
+// axis is the resampling along one axis: result i is the sum over k of w[i·taps+k]·sample[first+start[i]+k].
 type axis struct {
+	first int // sample that is needed
+	count int // of samples that are
 	start []int32
 	taps  int // even
 	w     []int16
@@ -57,13 +59,12 @@ func (a *axis) build(lo, size float64, n, first, end int, flip bool) {
 			before = to
 		}
 	}
-}
-
-// span is the range of samples that windows lie in.
-func (a *axis) span() (first, end int) {
-	s, e := a.start[0], a.start[len(a.start)-1]
-	if s > e {
-		s, e = e, s
+	left, right := a.start[0], a.start[n-1]
+	if flip {
+		left, right = right, left
 	}
-	return int(s), int(e) + a.taps
+	a.first, a.count = int(left), int(right-left)+a.taps
+	for i := range a.start {
+		a.start[i] -= left
+	}
 }

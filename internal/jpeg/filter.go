@@ -28,7 +28,7 @@ func vertical(path Path, dst []int16, src []byte, stride int, w []int16) {
 func turn(path Path, dst, src []int16, n int) {
 	if path != Generic {
 		_, _ = dst[strip*n-1], src[strip*n-1]
-		turnSIMD(path, dst, src, n)
+		turnSIMD(dst, src, n)
 		return
 	}
 	for x := range n {
@@ -38,17 +38,16 @@ func turn(path Path, dst, src []int16, n int) {
 	}
 }
 
-// horizontal resamples columns: dst has a column for each result of a. Those of src are step values apart, and the first
-// is that of sample first.
-func horizontal(path Path, dst, src []int16, a *axis, first, step int) {
+// horizontal resamples columns: dst has a column for each result of a. Those of src are step values apart, and begin with
+// that of the first sample that a needs.
+func horizontal(path Path, dst, src []int16, a *axis, step int) {
 	if path != Generic {
-		_, end := a.span()
-		_, _ = dst[strip*len(a.start)-1], src[(end-first-1)*step+strip-1]
-		horizontalSIMD(path, dst, src, a, first, step)
+		_, _ = dst[strip*len(a.start)-1], src[(a.count-1)*step+strip-1]
+		horizontalSIMD(path, dst, src, a.start, a.w, a.taps, step)
 		return
 	}
 	for i, start := range a.start {
-		w, from := a.w[i*a.taps:][:a.taps], src[(int(start)-first)*step:]
+		w, from := a.w[i*a.taps:][:a.taps], src[int(start)*step:]
 		for y := range strip {
 			sum := int32(1 << (horizontalShift - 1))
 			for k, w := range w {
@@ -108,7 +107,7 @@ func fromRGB(path Path, dst []byte, red, green, blue []int16) {
 func spread(path Path, dst, src []byte, n int) {
 	_, _ = dst[strip*n-1], src[strip*n-1]
 	if path != Generic && n >= 16 {
-		spreadSIMD(path, dst, src, n)
+		spreadSIMD(dst, src, n)
 		return
 	}
 	for x := range n {

@@ -30,10 +30,8 @@ type part struct {
 	stride   int
 	channels int // values a sample: 1 or 3
 	x, y     *axis
-	left     int // column that windows begin at
-	begin    int // of pix: the first row and column of windows
-	top      int // the first row of windows
-	columns  int // that windows cover
+	begin    int // of pix: the first row and column that are needed
+	columns  int // that are needed
 	padded   []byte
 }
 
@@ -112,8 +110,7 @@ func (r *Resampler) prepare(w int) {
 	for i := range r.n {
 		p := &r.parts[i]
 		p.x, p.y = &r.x[min(i, 1)], &r.y[min(i, 1)]
-		first, end := p.x.span()
-		p.left, p.columns = p.channels*first, p.channels*(end-first)
+		p.columns, p.begin = p.channels*p.x.count, p.y.first*p.stride+p.channels*p.x.first
 		p.pad()
 		n = max(n, wholeVectors(p.columns))
 	}
@@ -137,16 +134,14 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// pad copies what windows cover of a part that has too few rows or columns after it.
+// pad copies what is needed of a part that has too few rows or columns after it for whole windows and vectors.
 func (p *part) pad() {
-	top, end := p.y.span()
 	n := wholeVectors(p.columns)
-	p.top, p.begin = top, top*p.stride+p.left
-	if p.begin+(end-top-1)*p.stride+n <= len(p.pix) {
+	if p.begin+(p.y.count-1)*p.stride+n <= len(p.pix) {
 		return
 	}
-	p.padded = grow(p.padded, (end-top)*n)
-	for y := range end - top {
+	p.padded = grow(p.padded, p.y.count*n)
+	for y := range p.y.count {
 		row := p.padded[y*n:][:n]
 		clear(row[copy(row, p.pix[min(p.begin+y*p.stride, len(p.pix)):]):])
 	}
@@ -161,12 +156,12 @@ func (r *Resampler) strip(dst []byte, w, y, rows int) {
 		n := wholeVectors(p.columns)
 		for row := range strip {
 			at := y + min(row, rows-1)
-			src := p.pix[p.begin+(int(p.y.start[at])-p.top)*p.stride:]
+			src := p.pix[p.begin+int(p.y.start[at])*p.stride:]
 			vertical(path, r.rows[row*n:][:n], src, p.stride, p.y.w[at*p.y.taps:][:p.y.taps])
 		}
 		turn(path, r.turned, r.rows, n)
 		for c := range p.channels {
-			horizontal(path, r.out[i+c], r.turned[strip*c:], p.x, p.left/p.channels, p.channels*strip)
+			horizontal(path, r.out[i+c], r.turned[strip*c:], p.x, p.channels*strip)
 		}
 	}
 	switch {

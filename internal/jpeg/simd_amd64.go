@@ -2,24 +2,69 @@
 
 package jpeg
 
-// Without assembly no path but Generic is ever taken.
+// What comes before the assembly. Callers have checked lengths.
 
-func decodeBlockSIMD(*reader, []uint32, []uint32, *[64]int16) (int32, int) {
-	panic("jpeg: no assembly")
+func decodeBlockSIMD(r *reader, dc, ac []uint32, coef *[64]int16) (diff int32, last int) {
+	return decodeBlockBMI2(&r.acc, &dc[0], &ac[0], &coef[0])
 }
 
-func inverseSIMD(Path, []byte, int, []int16, []uint8, *[64]float32, int) { panic("jpeg: no assembly") }
+func inverseSIMD(path Path, dst []byte, stride int, coef []int16, last []uint8, scale *[64]float32, n int) {
+	if path == AVX512 {
+		inverseAVX512(&dst[0], stride, &coef[0], &last[0], &scale[0], (n+1)/2)
+		return
+	}
+	inverseAVX2(&dst[0], stride, &coef[0], &last[0], &scale[0], n)
+}
 
-func verticalSIMD(Path, []int16, []byte, int, []int16) { panic("jpeg: no assembly") }
+func verticalSIMD(path Path, dst []int16, src []byte, stride int, w []int16) {
+	if path == AVX512 {
+		verticalAVX512(&dst[0], &src[0], stride, &w[0], len(w)/2, len(dst)/width)
+		return
+	}
+	verticalAVX2(&dst[0], &src[0], stride, &w[0], len(w)/2, len(dst)/width)
+}
 
-func turnSIMD(Path, []int16, []int16, int) { panic("jpeg: no assembly") }
+func turnSIMD(dst, src []int16, n int) { turnAVX2(&dst[0], &src[0], 2*n, n/16) }
 
-func horizontalSIMD(Path, []int16, []int16, *axis, int, int) { panic("jpeg: no assembly") }
+func horizontalSIMD(path Path, dst, src []int16, start []int32, w []int16, taps, step int) {
+	if path == AVX512 {
+		horizontalAVX512(&dst[0], &src[0], &start[0], &w[0], taps/2, 2*step, len(start))
+		return
+	}
+	horizontalAVX2(&dst[0], &src[0], &start[0], &w[0], taps/2, 2*step, len(start))
+}
 
-func fromYCbCrSIMD(Path, []byte, []int16, []int16, []int16) { panic("jpeg: no assembly") }
+func fromYCbCrSIMD(path Path, dst []byte, y, cb, cr []int16) {
+	if path == AVX512 {
+		fromYCbCrAVX512(&dst[0], &y[0], &cb[0], &cr[0], len(y)/strip)
+		return
+	}
+	fromYCbCrAVX2(&dst[0], &y[0], &cb[0], &cr[0], len(y)/strip)
+}
 
-func fromRGBSIMD(Path, []byte, []int16, []int16, []int16) { panic("jpeg: no assembly") }
+func fromRGBSIMD(path Path, dst []byte, red, green, blue []int16) {
+	if path == AVX512 {
+		fromRGBAVX512(&dst[0], &red[0], &green[0], &blue[0], len(red)/strip)
+		return
+	}
+	fromRGBAVX2(&dst[0], &red[0], &green[0], &blue[0], len(red)/strip)
+}
 
-func spreadSIMD(Path, []byte, []byte, int) { panic("jpeg: no assembly") }
+func spreadSIMD(dst, src []byte, n int) {
+	for x := 0; x < n; x += 16 {
+		x := min(x, n-16)
+		spreadAVX2(&dst[x], &src[x*strip], n)
+	}
+}
 
-func normalizeSIMD(Path, []float32, []byte, *[3]float32, *[3]float32) { panic("jpeg: no assembly") }
+func normalizeSIMD(path Path, dst []float32, src []byte, scale, shift *[3]float32) {
+	var scales, shifts [48]float32
+	for i := range scales {
+		scales[i], shifts[i] = scale[i%3], shift[i%3]
+	}
+	if path == AVX512 {
+		normalizeAVX512(&dst[0], &src[0], &scales, &shifts, len(src)/48)
+		return
+	}
+	normalizeAVX2(&dst[0], &src[0], &scales, &shifts, len(src)/48)
+}

@@ -12,14 +12,14 @@ func inverseSIMD(Path, []byte, int, []int16, []uint8, *[64]float32, int) { panic
 
 func verticalSIMD(Path, []int16, []byte, int, []int16) { panic("jpeg: no assembly") }
 
-func turnSIMD(Path, []int16, []int16, int) { panic("jpeg: no assembly") }
+func turnSIMD([]int16, []int16, int) { panic("jpeg: no assembly") }
 
-func horizontalSIMD(Path, []int16, []int16, *axis, int, int) { panic("jpeg: no assembly") }
+func horizontalSIMD(Path, []int16, []int16, []int32, []int16, int, int) { panic("jpeg: no assembly") }
 
 func fromYCbCrSIMD(Path, []byte, []int16, []int16, []int16) { panic("jpeg: no assembly") }
 
 func fromRGBSIMD(Path, []byte, []int16, []int16, []int16) { panic("jpeg: no assembly") }
 
-func spreadSIMD(Path, []byte, []byte, int) { panic("jpeg: no assembly") }
+func spreadSIMD([]byte, []byte, int) { panic("jpeg: no assembly") }
 
 func normalizeSIMD(Path, []float32, []byte, *[3]float32, *[3]float32) { panic("jpeg: no assembly") }
