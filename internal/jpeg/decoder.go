@@ -70,7 +70,7 @@ type component struct {
 	stride     int      // blocks in a row of a progressive picture
 	offset     int      // of its blocks in coef
 	precision  [64]int8 // of each coefficient, the lowest bit known; 0 when whole
-	scale      *[64]float32
+	q          *quantTable
 }
 
 // frame is the header of a picture.

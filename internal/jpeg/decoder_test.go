@@ -2,8 +2,6 @@ package jpeg
 
 import (
 	"bytes"
-	"errors"
-	"image"
 	"image/jpeg"
 	"testing"
 )
@@ -70,6 +68,3 @@ func TestPhotographsAreDecodedAsImageJPEGDoes(t *testing.T) {
 		}
 	})
 }
-
-var _ = errors.Is
-var _ image.Image

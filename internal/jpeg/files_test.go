@@ -124,3 +124,14 @@ func distance(t testing.TB, a, b image.Image) (mean, most float64) {
 	}
 	return sum / float64(n), most
 }
+
+// addOdd adds the odd files, where there are some, to what is fuzzed.
+func addOdd(f *testing.F) {
+	if os.Getenv("REPRISE_DATA") == "" {
+		return
+	}
+	_, files := archive(f, "odd-jpeg.tar.gz", 1000)
+	for _, b := range files {
+		f.Add(b)
+	}
+}

@@ -51,11 +51,13 @@ func inverse8(v *[64]float32, at, step int) {
 	a[3*step], a[4*step] = t3+t4, t3-t4
 }
 
-// inverse transforms a block of coefficients to 8×8 samples and clears it.
-func inverse(dst []byte, stride int, coef *[64]int16, scale *[64]float32) {
+// inverse transforms a block of coefficients to 8×8 samples and clears it; ok is as of inverseRow.
+func inverse(dst []byte, stride int, coef *[64]int16, q *quantTable) (ok bool) {
 	var v [64]float32
+	ok = true
 	for i, c := range coef {
-		v[i] = float32(c) * scale[i]
+		v[i] = float32(c) * q.scale[i]
+		ok = ok && c <= q.limit[i] && c >= -q.limit[i]
 	}
 	*coef = [64]int16{}
 	v[0] += bias
@@ -71,6 +73,7 @@ func inverse(dst []byte, stride int, coef *[64]int16, scale *[64]float32) {
 			d[x] = sample(v[8*x+y])
 		}
 	}
+	return ok
 }
 
 // sample rounds v, to even if it is halfway, to 0 to 255.
@@ -90,19 +93,21 @@ func flat(dst []byte, stride int, coef *[64]int16, scale *[64]float32) {
 
 // inverseRow transforms n blocks to n·8×8 samples, from left to right, and clears them. Last tells of each block the last
 // position that is not zero. With n odd the 8 samples to the right may be written to, and the block after them cleared.
-func inverseRow(path Path, dst []byte, stride int, coef []int16, last []uint8, scale *[64]float32, n int) {
+// Ok is false if a coefficient other than the DC value exceeds its limit.
+func inverseRow(path Path, dst []byte, stride int, coef []int16, last []uint8, q *quantTable, n int) (ok bool) {
 	if path != Generic && n > 0 {
 		m := even(n)
 		_, _, _ = dst[7*stride+8*m-1], coef[64*m-1], last[m-1]
-		inverseSIMD(path, dst, stride, coef, last, scale, n)
-		return
+		return inverseSIMD(path, dst, stride, coef, last, q, n)
 	}
+	ok = true
 	for i := range n {
 		block := (*[64]int16)(coef[64*i:])
 		if last[i] == 0 {
-			flat(dst[8*i:], stride, block, scale)
+			flat(dst[8*i:], stride, block, &q.scale)
 		} else {
-			inverse(dst[8*i:], stride, block, scale)
+			ok = inverse(dst[8*i:], stride, block, q) && ok
 		}
 	}
+	return ok
 }

@@ -9,10 +9,10 @@ package jpeg
 //go:noescape
 func decodeBlockBMI2(r *uint64, dc *uint32, ac *uint32, coef *int16) (diff int32, last int)
 
-// inverseAVX2 is inverseRow, of n blocks or, with AVX-512, pairs of blocks.
+// inverseAVX2 is inverseRow, of n blocks or, with AVX-512, pairs of blocks. Bad is not 0 if a coefficient exceeds its limit.
 //
 //go:noescape
-func inverseAVX2(dst *byte, stride int, coef *int16, last *uint8, scale *float32, n int)
+func inverseAVX2(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)
 
 // verticalAVX2 is vertical of n·32 columns and pairs of weights.
 //
@@ -39,10 +39,10 @@ func fromRGBAVX2(dst *byte, red *int16, green *int16, blue *int16, n int)
 //go:noescape
 func normalizeAVX2(dst *float32, src *byte, scale *[48]float32, shift *[48]float32, n int)
 
-// inverseAVX512 is inverseRow, of n blocks or, with AVX-512, pairs of blocks.
+// inverseAVX512 is inverseRow, of n blocks or, with AVX-512, pairs of blocks. Bad is not 0 if a coefficient exceeds its limit.
 //
 //go:noescape
-func inverseAVX512(dst *byte, stride int, coef *int16, last *uint8, scale *float32, n int)
+func inverseAVX512(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)
 
 // verticalAVX512 is vertical of n·32 columns and pairs of weights.
 //

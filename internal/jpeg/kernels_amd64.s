@@ -190,204 +190,220 @@ link2:
 	MOVL (DX)(R11*4), R10
 	JMP  found2
 
-// func inverseAVX2(dst *byte, stride int, coef *int16, last *uint8, scale *float32, n int)
+// func inverseAVX2(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)
 // Requires: AVX, AVX2, CMOV
-TEXT ·inverseAVX2(SB), NOSPLIT, $0-48
+TEXT ·inverseAVX2(SB), NOSPLIT, $0-60
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ coef+16(FP), DX
 	MOVQ last+24(FP), BX
 	MOVQ scale+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	MOVQ limit+40(FP), DI
+	MOVQ n+48(FP), R8
+	XORL R11, R11
+	LEAQ (CX)(CX*2), R9
 
 block:
-	LEAQ         (AX)(CX*4), R9
+	LEAQ         (AX)(CX*4), R10
 	CMPB         (BX), $0x00
 	JE           flat
+	VPABSW       (DX), Y0
+	VPCMPGTW     (DI), Y0, Y0
+	VPABSW       32(DX), Y1
+	VPCMPGTW     32(DI), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPABSW       64(DX), Y1
+	VPCMPGTW     64(DI), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPABSW       96(DX), Y1
+	VPCMPGTW     96(DI), Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPMOVMSKB    Y0, R12
+	ORL          R12, R11
 	VPMOVSXWD    (DX), Y0
 	VPMOVSXWD    16(DX), Y1
-	VPMOVSXWD    32(DX), Y2
-	VPMOVSXWD    48(DX), Y3
-	VPMOVSXWD    64(DX), Y4
-	VPMOVSXWD    80(DX), Y5
-	VPMOVSXWD    96(DX), Y6
-	VPMOVSXWD    112(DX), Y7
+	VPMOVSXWD    32(DX), Y3
+	VPMOVSXWD    48(DX), Y4
+	VPMOVSXWD    64(DX), Y5
+	VPMOVSXWD    80(DX), Y6
+	VPMOVSXWD    96(DX), Y7
+	VPMOVSXWD    112(DX), Y8
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       (SI), Y0, Y0
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       32(SI), Y1, Y1
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       64(SI), Y2, Y2
 	VCVTDQ2PS    Y3, Y3
-	VMULPS       96(SI), Y3, Y3
+	VMULPS       64(SI), Y3, Y3
 	VCVTDQ2PS    Y4, Y4
-	VMULPS       128(SI), Y4, Y4
+	VMULPS       96(SI), Y4, Y4
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       160(SI), Y5, Y5
+	VMULPS       128(SI), Y5, Y5
 	VCVTDQ2PS    Y6, Y6
-	VMULPS       192(SI), Y6, Y6
+	VMULPS       160(SI), Y6, Y6
 	VCVTDQ2PS    Y7, Y7
-	VMULPS       224(SI), Y7, Y7
+	VMULPS       192(SI), Y7, Y7
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       224(SI), Y8, Y8
 	VADDPS       biasAVX2<>+0(SB), Y0, Y0
-	VADDPS       Y4, Y0, Y8
-	VSUBPS       Y4, Y0, Y0
-	VADDPS       Y6, Y2, Y4
-	VSUBPS       Y6, Y2, Y2
-	VMULPS       sqrt2AVX2<>+0(SB), Y2, Y2
-	VSUBPS       Y4, Y2, Y2
-	VADDPS       Y4, Y8, Y6
-	VSUBPS       Y4, Y8, Y4
-	VADDPS       Y2, Y0, Y8
-	VSUBPS       Y2, Y0, Y0
-	VADDPS       Y3, Y5, Y2
-	VSUBPS       Y3, Y5, Y3
-	VADDPS       Y7, Y1, Y5
-	VSUBPS       Y7, Y1, Y1
-	VADDPS       Y2, Y5, Y7
-	VSUBPS       Y2, Y5, Y2
-	VMULPS       sqrt2AVX2<>+0(SB), Y2, Y2
-	VADDPS       Y1, Y3, Y5
-	VMULPS       rotAAVX2<>+0(SB), Y5, Y5
-	VMULPS       rotCAVX2<>+0(SB), Y3, Y3
-	VSUBPS       Y3, Y5, Y3
+	VADDPS       Y5, Y0, Y9
+	VSUBPS       Y5, Y0, Y0
+	VADDPS       Y7, Y3, Y5
 	VSUBPS       Y7, Y3, Y3
-	VSUBPS       Y3, Y2, Y2
-	VMULPS       rotBAVX2<>+0(SB), Y1, Y1
-	VSUBPS       Y1, Y5, Y1
-	VSUBPS       Y2, Y1, Y1
-	VADDPS       Y7, Y6, Y5
-	VADDPS       Y3, Y8, Y10
-	VADDPS       Y2, Y0, Y11
-	VADDPS       Y1, Y4, Y12
-	VSUBPS       Y1, Y4, Y1
-	VSUBPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y8, Y2
-	VSUBPS       Y7, Y6, Y3
-	VUNPCKLPS    Y10, Y5, Y4
-	VUNPCKHPS    Y10, Y5, Y5
-	VUNPCKLPS    Y12, Y11, Y6
-	VUNPCKHPS    Y12, Y11, Y7
-	VUNPCKLPS    Y0, Y1, Y8
-	VUNPCKHPS    Y0, Y1, Y0
-	VUNPCKLPS    Y3, Y2, Y1
-	VUNPCKHPS    Y3, Y2, Y2
-	VUNPCKLPD    Y6, Y4, Y3
-	VUNPCKHPD    Y6, Y4, Y4
-	VUNPCKLPD    Y7, Y5, Y6
-	VUNPCKHPD    Y7, Y5, Y5
-	VUNPCKLPD    Y1, Y8, Y7
-	VUNPCKHPD    Y1, Y8, Y1
-	VUNPCKLPD    Y2, Y0, Y8
-	VUNPCKHPD    Y2, Y0, Y0
-	VPERM2F128   $0x20, Y7, Y3, Y2
-	VPERM2F128   $0x31, Y7, Y3, Y3
-	VPERM2F128   $0x20, Y1, Y4, Y7
-	VPERM2F128   $0x31, Y1, Y4, Y1
-	VPERM2F128   $0x20, Y8, Y6, Y4
-	VPERM2F128   $0x31, Y8, Y6, Y6
-	VPERM2F128   $0x20, Y0, Y5, Y8
-	VPERM2F128   $0x31, Y0, Y5, Y0
-	VADDPS       Y3, Y2, Y5
-	VSUBPS       Y3, Y2, Y2
-	VADDPS       Y6, Y4, Y3
-	VSUBPS       Y6, Y4, Y4
-	VMULPS       sqrt2AVX2<>+0(SB), Y4, Y4
-	VSUBPS       Y3, Y4, Y4
-	VADDPS       Y3, Y5, Y6
-	VSUBPS       Y3, Y5, Y3
-	VADDPS       Y4, Y2, Y5
-	VSUBPS       Y4, Y2, Y2
-	VADDPS       Y8, Y1, Y4
+	VMULPS       sqrt2AVX2<>+0(SB), Y3, Y3
+	VSUBPS       Y5, Y3, Y3
+	VADDPS       Y5, Y9, Y7
+	VSUBPS       Y5, Y9, Y5
+	VADDPS       Y3, Y0, Y9
+	VSUBPS       Y3, Y0, Y0
+	VADDPS       Y4, Y6, Y3
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y8, Y1, Y6
 	VSUBPS       Y8, Y1, Y1
-	VADDPS       Y0, Y7, Y8
-	VSUBPS       Y0, Y7, Y0
-	VADDPS       Y4, Y8, Y7
-	VSUBPS       Y4, Y8, Y4
-	VMULPS       sqrt2AVX2<>+0(SB), Y4, Y4
-	VADDPS       Y0, Y1, Y8
-	VMULPS       rotAAVX2<>+0(SB), Y8, Y8
-	VMULPS       rotCAVX2<>+0(SB), Y1, Y1
-	VSUBPS       Y1, Y8, Y1
-	VSUBPS       Y7, Y1, Y1
-	VSUBPS       Y1, Y4, Y4
-	VMULPS       rotBAVX2<>+0(SB), Y0, Y0
-	VSUBPS       Y0, Y8, Y0
-	VSUBPS       Y4, Y0, Y0
-	VADDPS       Y7, Y6, Y8
-	VADDPS       Y1, Y5, Y10
-	VADDPS       Y4, Y2, Y11
-	VADDPS       Y0, Y3, Y12
-	VSUBPS       Y0, Y3, Y0
-	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y3, Y6, Y8
+	VSUBPS       Y3, Y6, Y3
+	VMULPS       sqrt2AVX2<>+0(SB), Y3, Y3
+	VADDPS       Y1, Y4, Y6
+	VMULPS       rotAAVX2<>+0(SB), Y6, Y6
+	VMULPS       rotCAVX2<>+0(SB), Y4, Y4
+	VSUBPS       Y4, Y6, Y4
+	VSUBPS       Y8, Y4, Y4
+	VSUBPS       Y4, Y3, Y3
+	VMULPS       rotBAVX2<>+0(SB), Y1, Y1
+	VSUBPS       Y1, Y6, Y1
+	VSUBPS       Y3, Y1, Y1
+	VADDPS       Y8, Y7, Y6
+	VADDPS       Y4, Y9, Y10
+	VADDPS       Y3, Y0, Y11
+	VADDPS       Y1, Y5, Y12
 	VSUBPS       Y1, Y5, Y1
-	VSUBPS       Y7, Y6, Y3
-	VCVTPS2DQ    Y8, Y8
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y4, Y9, Y3
+	VSUBPS       Y8, Y7, Y4
+	VUNPCKLPS    Y10, Y6, Y5
+	VUNPCKHPS    Y10, Y6, Y6
+	VUNPCKLPS    Y12, Y11, Y7
+	VUNPCKHPS    Y12, Y11, Y8
+	VUNPCKLPS    Y0, Y1, Y9
+	VUNPCKHPS    Y0, Y1, Y0
+	VUNPCKLPS    Y4, Y3, Y1
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPD    Y7, Y5, Y4
+	VUNPCKHPD    Y7, Y5, Y5
+	VUNPCKLPD    Y8, Y6, Y7
+	VUNPCKHPD    Y8, Y6, Y6
+	VUNPCKLPD    Y1, Y9, Y8
+	VUNPCKHPD    Y1, Y9, Y1
+	VUNPCKLPD    Y3, Y0, Y9
+	VUNPCKHPD    Y3, Y0, Y0
+	VPERM2F128   $0x20, Y8, Y4, Y3
+	VPERM2F128   $0x31, Y8, Y4, Y4
+	VPERM2F128   $0x20, Y1, Y5, Y8
+	VPERM2F128   $0x31, Y1, Y5, Y1
+	VPERM2F128   $0x20, Y9, Y7, Y5
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y0, Y6, Y9
+	VPERM2F128   $0x31, Y0, Y6, Y0
+	VADDPS       Y4, Y3, Y6
+	VSUBPS       Y4, Y3, Y3
+	VADDPS       Y7, Y5, Y4
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       sqrt2AVX2<>+0(SB), Y5, Y5
+	VSUBPS       Y4, Y5, Y5
+	VADDPS       Y4, Y6, Y7
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y5, Y3, Y6
+	VSUBPS       Y5, Y3, Y3
+	VADDPS       Y9, Y1, Y5
+	VSUBPS       Y9, Y1, Y1
+	VADDPS       Y0, Y8, Y9
+	VSUBPS       Y0, Y8, Y0
+	VADDPS       Y5, Y9, Y8
+	VSUBPS       Y5, Y9, Y5
+	VMULPS       sqrt2AVX2<>+0(SB), Y5, Y5
+	VADDPS       Y0, Y1, Y9
+	VMULPS       rotAAVX2<>+0(SB), Y9, Y9
+	VMULPS       rotCAVX2<>+0(SB), Y1, Y1
+	VSUBPS       Y1, Y9, Y1
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y1, Y5, Y5
+	VMULPS       rotBAVX2<>+0(SB), Y0, Y0
+	VSUBPS       Y0, Y9, Y0
+	VSUBPS       Y5, Y0, Y0
+	VADDPS       Y8, Y7, Y9
+	VADDPS       Y1, Y6, Y10
+	VADDPS       Y5, Y3, Y11
+	VADDPS       Y0, Y4, Y12
+	VSUBPS       Y0, Y4, Y0
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y1, Y6, Y1
+	VSUBPS       Y8, Y7, Y4
+	VCVTPS2DQ    Y9, Y9
 	VCVTPS2DQ    Y10, Y10
 	VCVTPS2DQ    Y11, Y11
 	VCVTPS2DQ    Y12, Y12
 	VCVTPS2DQ    Y0, Y0
-	VCVTPS2DQ    Y2, Y2
-	VCVTPS2DQ    Y1, Y1
 	VCVTPS2DQ    Y3, Y3
-	VMOVDQU      rowsAVX2<>+0(SB), Y4
-	VPACKSSDW    Y10, Y8, Y8
+	VCVTPS2DQ    Y1, Y1
+	VCVTPS2DQ    Y4, Y4
+	VMOVDQU      rowsAVX2<>+0(SB), Y5
+	VPACKSSDW    Y10, Y9, Y9
 	VPACKSSDW    Y12, Y11, Y11
-	VPACKUSWB    Y11, Y8, Y8
-	VPERMD       Y8, Y4, Y8
-	VEXTRACTI128 $0x01, Y8, X5
-	VMOVLPS      X8, (AX)
-	VMOVHPS      X8, (AX)(CX*1)
-	VMOVLPS      X5, (AX)(CX*2)
-	VMOVHPS      X5, (AX)(R8*1)
-	VPACKSSDW    Y2, Y0, Y0
-	VPACKSSDW    Y3, Y1, Y1
+	VPACKUSWB    Y11, Y9, Y9
+	VPERMD       Y9, Y5, Y9
+	VEXTRACTI128 $0x01, Y9, X2
+	VMOVLPS      X9, (AX)
+	VMOVHPS      X9, (AX)(CX*1)
+	VMOVLPS      X2, (AX)(CX*2)
+	VMOVHPS      X2, (AX)(R9*1)
+	VPACKSSDW    Y3, Y0, Y0
+	VPACKSSDW    Y4, Y1, Y1
 	VPACKUSWB    Y1, Y0, Y0
-	VPERMD       Y0, Y4, Y0
+	VPERMD       Y0, Y5, Y0
 	VEXTRACTI128 $0x01, Y0, X1
-	VMOVLPS      X0, (R9)
-	VMOVHPS      X0, (R9)(CX*1)
-	VMOVLPS      X1, (R9)(CX*2)
-	VMOVHPS      X1, (R9)(R8*1)
-	VPXOR        X9, X9, X9
-	VMOVDQU      Y9, (DX)
-	VMOVDQU      Y9, 32(DX)
-	VMOVDQU      Y9, 64(DX)
-	VMOVDQU      Y9, 96(DX)
+	VMOVLPS      X0, (R10)
+	VMOVHPS      X0, (R10)(CX*1)
+	VMOVLPS      X1, (R10)(CX*2)
+	VMOVHPS      X1, (R10)(R9*1)
+	VPXOR        X2, X2, X2
+	VMOVDQU      Y2, (DX)
+	VMOVDQU      Y2, 32(DX)
+	VMOVDQU      Y2, 64(DX)
+	VMOVDQU      Y2, 96(DX)
 
 next:
 	ADDQ $0x08, AX
 	ADDQ $0x00000080, DX
 	ADDQ $0x01, BX
-	DECQ DI
+	DECQ R8
 	JNZ  block
+	MOVL R11, bad+56(FP)
 	VZEROUPPER
 	RET
 
 flat:
-	MOVWLSX      (DX), R10
+	MOVWLSX      (DX), R12
 	VXORPS       X0, X0, X0
-	VCVTSI2SSL   R10, X0, X0
+	VCVTSI2SSL   R12, X0, X0
 	VMULSS       (SI), X0, X0
 	VADDSS       biasAVX2<>+0(SB), X0, X0
-	VCVTSS2SI    X0, R10
-	XORL         R11, R11
-	TESTL        R10, R10
-	CMOVLLT      R11, R10
-	MOVL         $0x000000ff, R11
-	CMPL         R10, R11
-	CMOVLGT      R11, R10
+	VCVTSS2SI    X0, R12
+	XORL         R13, R13
+	TESTL        R12, R12
+	CMOVLLT      R13, R12
+	MOVL         $0x000000ff, R13
+	CMPL         R12, R13
+	CMOVLGT      R13, R12
 	MOVW         $0x0000, (DX)
-	VMOVD        R10, X0
+	VMOVD        R12, X0
 	VPBROADCASTB X0, X0
 	VMOVLPS      X0, (AX)
 	VMOVLPS      X0, (AX)(CX*1)
 	VMOVLPS      X0, (AX)(CX*2)
-	VMOVLPS      X0, (AX)(R8*1)
-	VMOVLPS      X0, (R9)
-	VMOVLPS      X0, (R9)(CX*1)
-	VMOVLPS      X0, (R9)(CX*2)
-	VMOVLPS      X0, (R9)(R8*1)
+	VMOVLPS      X0, (AX)(R9*1)
+	VMOVLPS      X0, (R10)
+	VMOVLPS      X0, (R10)(CX*1)
+	VMOVLPS      X0, (R10)(CX*2)
+	VMOVLPS      X0, (R10)(R9*1)
 	JMP          next
 
 DATA biasAVX2<>+0(SB)/4, $(128.0)
@@ -865,25 +881,33 @@ values:
 	VZEROUPPER
 	RET
 
-// func inverseAVX512(dst *byte, stride int, coef *int16, last *uint8, scale *float32, n int)
+// func inverseAVX512(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV
-TEXT ·inverseAVX512(SB), NOSPLIT, $0-48
+TEXT ·inverseAVX512(SB), NOSPLIT, $0-60
 	MOVQ dst+0(FP), AX
 	MOVQ stride+8(FP), CX
 	MOVQ coef+16(FP), DX
 	MOVQ last+24(FP), BX
 	MOVQ scale+32(FP), SI
-	MOVQ n+40(FP), DI
-	LEAQ (CX)(CX*2), R8
+	MOVQ limit+40(FP), DI
+	MOVQ n+48(FP), R8
+	XORL R11, R11
+	LEAQ (CX)(CX*2), R9
 
 block:
-	LEAQ            (AX)(CX*4), R9
+	LEAQ            (AX)(CX*4), R10
 	CMPW            (BX), $0x00
 	JE              flat
 	VMOVDQU64       pairsAVX512<>+0(SB), Z0
 	VMOVDQU64       pairsHighAVX512<>+0(SB), Z1
 	VMOVDQU64       (DX), Z2
 	VMOVDQU64       128(DX), Z3
+	VPABSW          Z2, Z4
+	VPABSW          Z3, Z6
+	VPMAXUW         Z6, Z4, Z4
+	VPCMPUW         $0x06, (DI), Z4, K1
+	KMOVD           K1, R12
+	ORL             R12, R11
 	VMOVDQA64       Z2, Z4
 	VPERMT2Q        Z3, Z0, Z2
 	VPERMT2Q        Z3, Z1, Z4
@@ -895,6 +919,12 @@ block:
 	VPMOVSXWD       Y4, Z4
 	VMOVDQU64       64(DX), Z7
 	VMOVDQU64       192(DX), Z8
+	VPABSW          Z7, Z9
+	VPABSW          Z8, Z10
+	VPMAXUW         Z10, Z9, Z9
+	VPCMPUW         $0x06, 64(DI), Z9, K1
+	KMOVD           K1, R12
+	ORL             R12, R11
 	VMOVDQA64       Z7, Z9
 	VPERMT2Q        Z8, Z0, Z7
 	VPERMT2Q        Z8, Z1, Z9
@@ -1045,15 +1075,15 @@ block:
 	VMOVDQU         X9, (AX)
 	VEXTRACTI32X4   $0x01, Z9, (AX)(CX*1)
 	VEXTRACTI32X4   $0x02, Z9, (AX)(CX*2)
-	VEXTRACTI32X4   $0x03, Z9, (AX)(R8*1)
+	VEXTRACTI32X4   $0x03, Z9, (AX)(R9*1)
 	VPACKSSDW       Z1, Z0, Z0
 	VPACKSSDW       Z3, Z2, Z2
 	VPACKUSWB       Z2, Z0, Z0
 	VPERMD          Z0, Z4, Z0
-	VMOVDQU         X0, (R9)
-	VEXTRACTI32X4   $0x01, Z0, (R9)(CX*1)
-	VEXTRACTI32X4   $0x02, Z0, (R9)(CX*2)
-	VEXTRACTI32X4   $0x03, Z0, (R9)(R8*1)
+	VMOVDQU         X0, (R10)
+	VEXTRACTI32X4   $0x01, Z0, (R10)(CX*1)
+	VEXTRACTI32X4   $0x02, Z0, (R10)(CX*2)
+	VEXTRACTI32X4   $0x03, Z0, (R10)(R9*1)
 	VPXOR           X5, X5, X5
 	VMOVDQU64       Z5, (DX)
 	VMOVDQU64       Z5, 64(DX)
@@ -1064,51 +1094,52 @@ next:
 	ADDQ $0x10, AX
 	ADDQ $0x00000100, DX
 	ADDQ $0x02, BX
-	DECQ DI
+	DECQ R8
 	JNZ  block
+	MOVL R11, bad+56(FP)
 	VZEROUPPER
 	RET
 
 flat:
-	MOVWLSX      (DX), R10
+	MOVWLSX      (DX), R12
 	VXORPS       X0, X0, X0
-	VCVTSI2SSL   R10, X0, X0
+	VCVTSI2SSL   R12, X0, X0
 	VMULSS       (SI), X0, X0
 	VADDSS       biasAVX512<>+0(SB), X0, X0
-	VCVTSS2SI    X0, R10
-	XORL         R11, R11
-	TESTL        R10, R10
-	CMOVLLT      R11, R10
-	MOVL         $0x000000ff, R11
-	CMPL         R10, R11
-	CMOVLGT      R11, R10
+	VCVTSS2SI    X0, R12
+	XORL         R13, R13
+	TESTL        R12, R12
+	CMOVLLT      R13, R12
+	MOVL         $0x000000ff, R13
+	CMPL         R12, R13
+	CMOVLGT      R13, R12
 	MOVW         $0x0000, (DX)
-	VMOVD        R10, X0
+	VMOVD        R12, X0
 	VPBROADCASTB X0, X0
-	MOVWLSX      128(DX), R10
+	MOVWLSX      128(DX), R12
 	VXORPS       X1, X1, X1
-	VCVTSI2SSL   R10, X1, X1
+	VCVTSI2SSL   R12, X1, X1
 	VMULSS       (SI), X1, X1
 	VADDSS       biasAVX512<>+0(SB), X1, X1
-	VCVTSS2SI    X1, R10
-	XORL         R11, R11
-	TESTL        R10, R10
-	CMOVLLT      R11, R10
-	MOVL         $0x000000ff, R11
-	CMPL         R10, R11
-	CMOVLGT      R11, R10
+	VCVTSS2SI    X1, R12
+	XORL         R13, R13
+	TESTL        R12, R12
+	CMOVLLT      R13, R12
+	MOVL         $0x000000ff, R13
+	CMPL         R12, R13
+	CMOVLGT      R13, R12
 	MOVW         $0x0000, 128(DX)
-	VMOVD        R10, X1
+	VMOVD        R12, X1
 	VPBROADCASTB X1, X1
 	VPUNPCKLQDQ  X1, X0, X0
 	VMOVDQU      X0, (AX)
 	VMOVDQU      X0, (AX)(CX*1)
 	VMOVDQU      X0, (AX)(CX*2)
-	VMOVDQU      X0, (AX)(R8*1)
-	VMOVDQU      X0, (R9)
-	VMOVDQU      X0, (R9)(CX*1)
-	VMOVDQU      X0, (R9)(CX*2)
-	VMOVDQU      X0, (R9)(R8*1)
+	VMOVDQU      X0, (AX)(R9*1)
+	VMOVDQU      X0, (R10)
+	VMOVDQU      X0, (R10)(CX*1)
+	VMOVDQU      X0, (R10)(CX*2)
+	VMOVDQU      X0, (R10)(R9*1)
 	JMP          next
 
 DATA pairsAVX512<>+0(SB)/8, $0x0000000000000000

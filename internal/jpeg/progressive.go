@@ -15,11 +15,9 @@ func (d *Decoder) progressive(sc *scan) error {
 	}
 	var p refinement
 	p.reader, p.first, p.last, p.low = &d.reader, sc.first, sc.last, sc.low
-	var limit [3]int32
 	for i := range sc.n {
 		c := &sc.c[i]
-		q := &d.quant[c.quant]
-		c.scale, limit[i] = &q.scale, q.limit(0)
+		c.q = &d.quant[c.quant]
 		if sc.first == 0 && sc.high == unknown {
 			if !d.defined.dc[c.dc] {
 				return ErrDamaged
@@ -31,7 +29,7 @@ func (d *Decoder) progressive(sc *scan) error {
 				return ErrDamaged
 			}
 			d.ac[c.ac].build(tableSymbols)
-			p.table, p.quant = d.ac[c.ac].look, q
+			p.table = d.ac[c.ac].look
 		}
 	}
 	seg, left := 0, d.restart
@@ -52,7 +50,7 @@ func (d *Decoder) progressive(sc *scan) error {
 						e := d.reader.look(d.dc[c.dc].look)
 						c.pred += d.reader.take(e)
 						v := c.pred << sc.low
-						ok = e>>8&0xff != badCode && v <= limit[i] && v >= -limit[i]
+						ok = e>>8&0xff != badCode && v <= maxCoefficient && v >= -maxCoefficient
 						block[0] = int16(v)
 					default:
 						d.reader.refill()
@@ -85,7 +83,6 @@ type refinement struct {
 	*reader
 	table            []uint32
 	first, last, low int
-	quant            *quantTable
 	run              int // blocks to come in which no more coefficients get values
 }
 
@@ -125,7 +122,7 @@ func (p *refinement) start(block *[64]int16, last *uint8) bool {
 		if v < 1<<(size-1) {
 			v -= 1<<size - 1
 		}
-		if v <<= p.low; v*int32(p.quant.spec[k]) > maxCoefficient || v*int32(p.quant.spec[k]) < -maxCoefficient {
+		if v <<= p.low; v > maxCoefficient || v < -maxCoefficient {
 			return false
 		}
 		block[transposed[k]] = int16(v)
@@ -199,15 +196,21 @@ func (p *refinement) correct(block *[64]int16, k, run int, delta int16) int {
 	return k
 }
 
-// transformAll transforms the part of a progressive picture that is wanted.
-func (d *Decoder) transformAll() {
+// transformAll transforms the part of a progressive picture that is wanted; ok is as of inverseRow.
+func (d *Decoder) transformAll() (ok bool) {
+	ok = true
 	path, w := d.Path.resolve(), d.window
 	for i := range d.frame.c[:d.frame.n] {
 		c := &d.frame.c[i]
 		plane, stride := d.plane(i)
 		for y := range (w.y1 - w.y0) * c.v {
 			at := c.offset + (w.y0*c.v+y)*c.stride + w.x0*c.h
-			inverseRow(path, plane[8*y*stride:], stride, d.coef[64*at:], d.last[at:], c.scale, (w.x1-w.x0)*c.h)
+			for x := range (w.x1 - w.x0) * c.h {
+				dc, limit := d.coef[64*(at+x)], c.q.limit[0]
+				ok = ok && dc <= limit && dc >= -limit
+			}
+			ok = inverseRow(path, plane[8*y*stride:], stride, d.coef[64*at:], d.last[at:], c.q, (w.x1-w.x0)*c.h) && ok
 		}
 	}
+	return ok
 }

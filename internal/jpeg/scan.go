@@ -6,10 +6,6 @@ const unknown = -1
 // chunk is how many MCUs are decoded before they are transformed.
 const chunk = 16
 
-// maxCoefficient is the largest coefficient that is decoded here, where that is cheap to tell. Those of 8-bit pictures stay
-// below 1500; the arithmetic of image/jpeg overflows above 16383.
-const maxCoefficient = 4095
-
 // scan is what is known of one scan.
 type scan struct {
 	n            int
@@ -121,22 +117,21 @@ func (d *Decoder) finish() error {
 	if !d.frame.found || d.isRGB() || !d.complete() {
 		return ErrDamaged
 	}
-	if d.frame.progressive {
-		d.transformAll()
+	if d.frame.progressive && !d.transformAll() {
+		return ErrUnsupported
 	}
 	return nil
 }
 
 // sequential decodes a scan of a baseline or extended picture (F.2).
 func (d *Decoder) sequential(sc *scan) error {
-	blocks, limit := 0, [3]int32{}
+	blocks := 0
 	for i := range sc.n {
 		c := &sc.c[i]
 		if !d.defined.dc[c.dc] || !d.defined.ac[c.ac] {
 			return ErrDamaged
 		}
-		q := &d.quant[c.quant]
-		c.scale, limit[i] = &q.scale, q.limit(0)
+		c.q = &d.quant[c.quant]
 		d.dc[c.dc].build(tableDC)
 		d.ac[c.ac].build(tableAC)
 		c.at = blocks
@@ -170,7 +165,7 @@ func (d *Decoder) sequential(sc *scan) error {
 						}
 						diff, k := decodeBlock(path, r, dc, ac, block)
 						c.pred += diff
-						if k < 0 || c.pred > limit[i] || c.pred < -limit[i] || r.used() > 8*d.segments[seg].end {
+						if k < 0 || c.pred > int32(c.q.limit[0]) || c.pred < -int32(c.q.limit[0]) || r.used() > 8*d.segments[seg].end {
 							return ErrDamaged
 						}
 						block[0], *last = int16(c.pred), uint8(k)
@@ -186,8 +181,8 @@ func (d *Decoder) sequential(sc *scan) error {
 					}
 				}
 			}
-			if inside {
-				d.transform(path, sc, mx-w.x0, my-w.y0, n)
+			if inside && !d.transform(path, sc, mx-w.x0, my-w.y0, n) {
+				return ErrUnsupported
 			}
 			mx += n
 		}
@@ -195,7 +190,7 @@ func (d *Decoder) sequential(sc *scan) error {
 	if !d.lenient && !d.ended(seg) {
 		return ErrDamaged
 	}
-	d.clean()
+	*scrap, d.dirty = [64]int16{}, false // all others were cleared when they were transformed
 	return nil
 }
 
@@ -229,17 +224,16 @@ func (d *Decoder) room(n int) {
 	d.last, d.dirty = d.last[:cap(d.last)], true
 }
 
-// clean notes that all blocks are zeros again: they are once they have been transformed.
-func (d *Decoder) clean() { d.dirty = false }
-
-// transform transforms n MCUs from (mx, my) of the window on.
-func (d *Decoder) transform(path Path, sc *scan, mx, my, n int) {
+// transform transforms n MCUs from (mx, my) of the window on; ok is as of inverseRow.
+func (d *Decoder) transform(path Path, sc *scan, mx, my, n int) (ok bool) {
+	ok = true
 	for i := range sc.n {
 		c := &sc.c[i]
 		plane, stride := d.plane(c.index)
 		for y := range c.v {
 			at := c.at + y*even(n*c.h)
-			inverseRow(path, plane[8*(my*c.v+y)*stride+8*mx*c.h:], stride, d.coef[64*at:], d.last[at:], c.scale, n*c.h)
+			ok = inverseRow(path, plane[8*(my*c.v+y)*stride+8*mx*c.h:], stride, d.coef[64*at:], d.last[at:], c.q, n*c.h) && ok
 		}
 	}
+	return ok
 }

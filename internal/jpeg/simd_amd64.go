@@ -8,12 +8,11 @@ func decodeBlockSIMD(r *reader, dc, ac []uint32, coef *[64]int16) (diff int32, l
 	return decodeBlockBMI2(&r.acc, &dc[0], &ac[0], &coef[0])
 }
 
-func inverseSIMD(path Path, dst []byte, stride int, coef []int16, last []uint8, scale *[64]float32, n int) {
+func inverseSIMD(path Path, dst []byte, stride int, coef []int16, last []uint8, q *quantTable, n int) bool {
 	if path == AVX512 {
-		inverseAVX512(&dst[0], stride, &coef[0], &last[0], &scale[0], (n+1)/2)
-		return
+		return inverseAVX512(&dst[0], stride, &coef[0], &last[0], &q.scale[0], &q.limit[0], (n+1)/2) == 0
 	}
-	inverseAVX2(&dst[0], stride, &coef[0], &last[0], &scale[0], n)
+	return inverseAVX2(&dst[0], stride, &coef[0], &last[0], &q.scale[0], &q.limit[0], n) == 0
 }
 
 func verticalSIMD(path Path, dst []int16, src []byte, stride int, w []int16) {

@@ -8,7 +8,9 @@ func decodeBlockSIMD(*reader, []uint32, []uint32, *[64]int16) (int32, int) {
 	panic("jpeg: no assembly")
 }
 
-func inverseSIMD(Path, []byte, int, []int16, []uint8, *[64]float32, int) { panic("jpeg: no assembly") }
+func inverseSIMD(Path, []byte, int, []int16, []uint8, *quantTable, int) bool {
+	panic("jpeg: no assembly")
+}
 
 func verticalSIMD(Path, []int16, []byte, int, []int16) { panic("jpeg: no assembly") }
 

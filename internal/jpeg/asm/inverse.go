@@ -62,12 +62,13 @@ func (v *vectors) transpose8(a [8]reg.VecVirtual) [8]reg.VecVirtual {
 
 // inverse writes the inverse transformation of blocks from left to right, two at a time in vectors of 512 bits.
 func (v *vectors) inverse() {
-	v.function("inverse", "is inverseRow, of n blocks or, with AVX-512, pairs of blocks.",
-		"func(dst *byte, stride int, coef *int16, last *uint8, scale *float32, n int)")
+	v.function("inverse", "is inverseRow, of n blocks or, with AVX-512, pairs of blocks. Bad is not 0 if a coefficient exceeds its limit.",
+		"func(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)")
 	param := func(name string) reg.GPVirtual { return v.Load(v.Param(name), v.GP64()).(reg.GPVirtual) }
-	dst, stride, coef, last, scale, n := param("dst"), param("stride"), param("coef"), param("last"), param("scale"), param("n")
+	dst, stride, coef, last, scale, limit, n := param("dst"), param("stride"), param("coef"), param("last"), param("scale"), param("limit"), param("n")
 	blocks := v.size() / 32
-	stride3, low := v.GP64(), v.GP64()
+	stride3, low, bad := v.GP64(), v.GP64(), v.GP32()
+	v.XORL(bad, bad)
 	v.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 
 	v.Label("block")
@@ -87,6 +88,13 @@ func (v *vectors) inverse() {
 			x, y, z := v.vec(), v.vec(), v.vec()
 			v.load(at(coef, 64*half), x)
 			v.load(at(coef, 128+64*half), y)
+			p, q, k, exceed := v.vec(), v.vec(), v.K(), v.GP32()
+			v.VPABSW(x, p)
+			v.VPABSW(y, q)
+			v.VPMAXUW(q, p, p)
+			v.VPCMPUW(operand.U8(6), at(limit, 64*half), p, k) // greater
+			v.KMOVD(k, exceed)
+			v.ORL(exceed, bad)
 			v.VMOVDQA64(x, z)
 			v.VPERMT2Q(y, first, x)
 			v.VPERMT2Q(y, second, z)
@@ -105,6 +113,19 @@ func (v *vectors) inverse() {
 			}
 		}
 	} else {
+		exceed, mask := reg.VecVirtual(nil), v.GP32()
+		for i := range 4 {
+			x := v.vec()
+			v.VPABSW(at(coef, 32*i), x)
+			v.VPCMPGTW(at(limit, 32*i), x, x)
+			if i == 0 {
+				exceed = x
+			} else {
+				v.VPOR(x, exceed, exceed)
+			}
+		}
+		v.VPMOVMSKB(exceed, mask)
+		v.ORL(mask, bad)
 		for i := range a {
 			a[i] = v.vec()
 			v.VPMOVSXWD(at(coef, 16*i), a[i])
@@ -172,6 +193,7 @@ func (v *vectors) inverse() {
 	v.ADDQ(operand.U8(blocks), last)
 	v.DECQ(n)
 	v.JNZ(to("block"))
+	v.Store(bad, v.Return("bad"))
 	v.VZEROUPPER()
 	v.RET()
 
