@@ -159,8 +159,8 @@ func TestWhetherAFileIsGoodDoesNotDependOnTheCrop(t *testing.T) {
 		for range 3 {
 			x, y := r.IntN(c.Width), r.IntN(c.Height)
 			crop := image.Rect(x, y, x+1, y+1)
-			// A coefficient out of range, outside the crop, is left to image/jpeg only without the crop.
-			if err := d.Decode(&p, b, Options{Crop: crop}); err != verdict && verdict != ErrUnsupported {
+			// Where a coefficient is out of range image/jpeg decides, and only those in the crop are looked at.
+			if err := d.Decode(&p, b, Options{Crop: crop}); err != verdict && verdict != ErrUnsupported && err != ErrUnsupported {
 				t.Fatalf("the verdict is %v, with a crop %v", verdict, err)
 			}
 			if d.Decode(&p, b, Options{Crop: crop, Lenient: true}) == nil && verdict != nil {
@@ -277,7 +277,7 @@ func FuzzCrop(f *testing.F) {
 			verdict := d.Decode(&whole, b, o)
 			o := o
 			o.Crop = image.Rect(int(x), int(y), int(x)+int(w), int(y)+int(h))
-			if err := d.Decode(&part, b, o); err != verdict && verdict != ErrUnsupported {
+			if err := d.Decode(&part, b, o); err != verdict && verdict != ErrUnsupported && err != ErrUnsupported {
 				t.Fatalf("path %v: error is %v, with the crop %v", d.Path, verdict, err)
 			} else if err != nil || verdict != nil {
 				continue
