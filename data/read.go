@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 // Reader makes the example of an origin. It must be safe to call from
@@ -24,12 +25,15 @@ func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faul
 // Decode decodes the pictures of the examples, on up to workers goroutines.
 // Other inputs pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
+	decoders := sync.Pool{New: func() any { return new(decoder) }}
 	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
 		p, ok := e.Input.(Picture)
 		if !ok {
 			return e, nil
 		}
-		p, err := p.Decode()
+		d := decoders.Get().(*decoder)
+		defer decoders.Put(d)
+		p, err := d.decode(p)
 		e.Input = p
 		return e, err
 	}, faults)
