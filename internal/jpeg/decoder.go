@@ -55,7 +55,9 @@ type Decoder struct {
 	reader   reader
 	coef     []int16 // blocks, in the order of [transposed]
 	last     []uint8 // of each block of coef the last position that is not zero
-	dirty    bool    // blocks of coef may not be zeros
+	jobs     [maxBlocks]job
+	pred     [3]int32 // DC values, of the components of a scan
+	dirty    bool     // blocks of coef may not be zeros
 	window   window
 	planes   *Planes
 	lenient  bool

@@ -4,10 +4,10 @@
 
 package jpeg
 
-// decodeBlockBMI2 is reader.block. R is the first field of a reader.
+// decodeBlocksBMI2 is reader.blocks. R is the first field of a reader, and jobs is the first field of the first of n jobs.
 //
 //go:noescape
-func decodeBlockBMI2(r *uint64, dc *uint32, ac *uint32, coef *int16) (diff int32, last int)
+func decodeBlocksBMI2(r *uint64, jobs **uint32, n int, mcus int, coef *int16, last *uint8, pred *int32, end int) (ok bool)
 
 // inverseAVX2 is inverseRow, of n blocks or, with AVX-512, pairs of blocks. Bad is not 0 if a coefficient exceeds its limit.
 //

@@ -14,180 +14,223 @@ DATA transposedBytes<>+48(SB)/8, $0x353c3b342d261f17
 DATA transposedBytes<>+56(SB)/8, $0x3f373e3d362f272e
 GLOBL transposedBytes<>(SB), RODATA|NOPTR, $64
 
-// func decodeBlockBMI2(r *uint64, dc *uint32, ac *uint32, coef *int16) (diff int32, last int)
+// func decodeBlocksBMI2(r *uint64, jobs **uint32, n int, mcus int, coef *int16, last *uint8, pred *int32, end int) (ok bool)
 // Requires: BMI2
-TEXT ·decodeBlockBMI2(SB), NOSPLIT, $0-48
+TEXT ·decodeBlocksBMI2(SB), NOSPLIT, $32-65
 	MOVQ   r+0(FP), AX
-	MOVQ   dc+8(FP), CX
-	MOVQ   ac+16(FP), DX
-	MOVQ   coef+24(FP), BX
-	MOVQ   (AX), SI
-	MOVQ   8(AX), DI
-	MOVQ   16(AX), R8
-	ADDQ   24(AX), R8
-	LEAQ   transposedBytes<>+0(SB), R9
-	MOVQ   (R8), R10
-	BSWAPQ R10
-	SHRXQ  DI, R10, R10
-	ORQ    R10, SI
-	MOVL   $0x0000003f, R10
-	SUBL   DI, R10
-	SHRL   $0x03, R10
-	ADDQ   R10, R8
-	ORL    $0x38, DI
-	MOVQ   SI, R11
-	SHRQ   $0x36, R11
-	MOVL   (CX)(R11*4), R10
-	TESTL  R10, R10
+	MOVQ   jobs+8(FP), CX
+	MOVQ   CX, (SP)
+	MOVQ   n+16(FP), DX
+	IMUL3Q $0x00000030, DX, DX
+	ADDQ   CX, DX
+	MOVQ   DX, 16(SP)
+	MOVQ   end+56(FP), DX
+	ADDQ   24(AX), DX
+	MOVQ   DX, 8(SP)
+	MOVQ   mcus+24(FP), DX
+	MOVQ   DX, 24(SP)
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   16(AX), BX
+	ADDQ   24(AX), BX
+	LEAQ   transposedBytes<>+0(SB), AX
+
+mcu:
+	MOVQ (SP), R10
+
+block:
+	MOVQ   (R10), R9
+	MOVQ   (BX), SI
+	BSWAPQ SI
+	SHRXQ  DX, SI, SI
+	ORQ    SI, CX
+	MOVL   $0x0000003f, SI
+	SUBL   DX, SI
+	SHRL   $0x03, SI
+	ADDQ   SI, BX
+	ORL    $0x38, DX
+	MOVQ   CX, SI
+	SHRQ   $0x36, SI
+	MOVL   (R9)(SI*4), DI
+	TESTL  DI, DI
 	JS     link0
 
 found0:
-	TESTL $0x0000c000, R10
+	TESTL $0x0000c000, DI
 	JNZ   bad
-	MOVL  R10, R11
-	SHRL  $0x10, R11
-	SHLXQ R11, SI, CX
-	SHLXQ R10, SI, SI
-	MOVL  R10, R11
-	ANDL  $0x3f, R11
-	SUBL  R11, DI
-	MOVQ  CX, R12
-	NOTQ  R12
-	SARQ  $0x3f, R12
-	XORQ  R12, CX
-	SHRQ  $0x01, CX
-	MOVL  R10, R11
-	SHRL  $0x18, R11
-	SHRXQ R11, CX, CX
-	XORQ  R12, CX
-	SUBQ  R12, CX
-	MOVL  CX, diff+32(FP)
-	XORL  CX, CX
+	MOVL  DI, R8
+	SHRL  $0x10, R8
+	SHLXQ R8, CX, SI
+	SHLXQ DI, CX, CX
+	MOVL  DI, R8
+	ANDL  $0x3f, R8
+	SUBL  R8, DX
+	MOVQ  SI, R9
+	NOTQ  R9
+	SARQ  $0x3f, R9
+	XORQ  R9, SI
+	SHRQ  $0x01, SI
+	MOVL  DI, R8
+	SHRL  $0x18, R8
+	SHRXQ R8, SI, SI
+	XORQ  R9, SI
+	SUBQ  R9, SI
+	MOVQ  8(R10), R9
+	MOVQ  16(R10), DI
+	SHLQ  $0x07, DI
+	MOVQ  coef+32(FP), R8
+	ADDQ  DI, R8
+	MOVQ  pred+48(FP), DI
+	ADDQ  32(R10), DI
+	ADDL  (DI), SI
+	MOVL  SI, (DI)
+	MOVW  SI, (R8)
+	MOVL  40(R10), DI
+	ADDL  DI, SI
+	ADDL  DI, DI
+	CMPL  SI, DI
+	JHI   bad
+	XORL  SI, SI
 
 more:
-	MOVQ   (R8), R10
-	BSWAPQ R10
-	SHRXQ  DI, R10, R10
-	ORQ    R10, SI
-	MOVL   $0x0000003f, R10
-	SUBL   DI, R10
-	SHRL   $0x03, R10
-	ADDQ   R10, R8
-	ORL    $0x38, DI
-	MOVQ   SI, R11
+	MOVQ   (BX), DI
+	BSWAPQ DI
+	SHRXQ  DX, DI, DI
+	ORQ    DI, CX
+	MOVL   $0x0000003f, DI
+	SUBL   DX, DI
+	SHRL   $0x03, DI
+	ADDQ   DI, BX
+	ORL    $0x38, DX
+	MOVQ   CX, R11
 	SHRQ   $0x36, R11
-	MOVL   (DX)(R11*4), R10
-	TESTL  R10, R10
+	MOVL   (R9)(R11*4), DI
+	TESTL  DI, DI
 	JS     link1
 
 found1:
-	MOVL    R10, R12
+	MOVL    DI, R12
 	SHRL    $0x10, R12
-	SHLXQ   R12, SI, R11
-	SHLXQ   R10, SI, SI
-	MOVL    R10, R12
+	SHLXQ   R12, CX, R11
+	SHLXQ   DI, CX, CX
+	MOVL    DI, R12
 	ANDL    $0x3f, R12
-	SUBL    R12, DI
+	SUBL    R12, DX
 	MOVQ    R11, R13
 	NOTQ    R13
 	SARQ    $0x3f, R13
 	XORQ    R13, R11
 	SHRQ    $0x01, R11
-	MOVL    R10, R12
+	MOVL    DI, R12
 	SHRL    $0x18, R12
 	SHRXQ   R12, R11, R11
 	XORQ    R13, R11
 	SUBQ    R13, R11
-	SHRL    $0x08, R10
-	MOVBLZX R10, R10
-	ADDL    R10, CX
-	CMPL    CX, $0x3f
+	SHRL    $0x08, DI
+	MOVBLZX DI, DI
+	ADDL    DI, SI
+	CMPL    SI, $0x3f
 	JAE     end
-	MOVBLZX (R9)(CX*1), R10
-	MOVW    R11, (BX)(R10*2)
-	MOVQ    SI, R11
+	MOVBLZX (AX)(SI*1), DI
+	MOVW    R11, (R8)(DI*2)
+	MOVQ    CX, R11
 	SHRQ    $0x36, R11
-	MOVL    (DX)(R11*4), R10
-	TESTL   R10, R10
+	MOVL    (R9)(R11*4), DI
+	TESTL   DI, DI
 	JS      link2
 
 found2:
-	MOVL    R10, R12
+	MOVL    DI, R12
 	SHRL    $0x10, R12
-	SHLXQ   R12, SI, R11
-	SHLXQ   R10, SI, SI
-	MOVL    R10, R12
+	SHLXQ   R12, CX, R11
+	SHLXQ   DI, CX, CX
+	MOVL    DI, R12
 	ANDL    $0x3f, R12
-	SUBL    R12, DI
+	SUBL    R12, DX
 	MOVQ    R11, R13
 	NOTQ    R13
 	SARQ    $0x3f, R13
 	XORQ    R13, R11
 	SHRQ    $0x01, R11
-	MOVL    R10, R12
+	MOVL    DI, R12
 	SHRL    $0x18, R12
 	SHRXQ   R12, R11, R11
 	XORQ    R13, R11
 	SUBQ    R13, R11
-	SHRL    $0x08, R10
-	MOVBLZX R10, R10
-	ADDL    R10, CX
-	CMPL    CX, $0x3f
+	SHRL    $0x08, DI
+	MOVBLZX DI, DI
+	ADDL    DI, SI
+	CMPL    SI, $0x3f
 	JAE     end
-	MOVBLZX (R9)(CX*1), R10
-	MOVW    R11, (BX)(R10*2)
+	MOVBLZX (AX)(SI*1), DI
+	MOVW    R11, (R8)(DI*2)
 	JMP     more
 
 end:
 	JNE  none
-	MOVW R11, 126(BX)
+	MOVW R11, 126(R8)
 	JMP  done
 
 none:
-	SUBL $0x00000080, CX
-	CMPL CX, $0x3f
-	JA   bad
+	SUBL $0x00000080, SI
+	CMPL SI, $0x3f
+	JHI  bad
 
 done:
-	SUBQ 24(AX), R8
-	MOVQ SI, (AX)
-	MOVQ DI, 8(AX)
-	MOVQ R8, 16(AX)
-	MOVQ CX, last+40(FP)
+	MOVQ last+40(FP), DI
+	MOVQ 16(R10), R8
+	MOVB SI, (DI)(R8*1)
+	ADDQ 24(R10), R8
+	MOVQ R8, 16(R10)
+	MOVQ BX, R8
+	SUBQ 8(SP), R8
+	SHLQ $0x03, R8
+	CMPQ R8, DX
+	JGT  bad
+	ADDQ $0x30, R10
+	CMPQ R10, 16(SP)
+	JNE  block
+	DECQ 24(SP)
+	JNZ  mcu
+	MOVQ r+0(FP), R8
+	SUBQ 24(R8), BX
+	MOVQ CX, (R8)
+	MOVQ DX, 8(R8)
+	MOVQ BX, 16(R8)
+	MOVB $0x01, AL
+	MOVB AL, ok+64(FP)
 	RET
 
 bad:
-	MOVQ $-1, CX
-	MOVL $0x00000000, R10
-	MOVL R10, diff+32(FP)
-	MOVQ CX, last+40(FP)
+	MOVB $0x00, AL
+	MOVB AL, ok+64(FP)
 	RET
 
 link0:
-	MOVQ SI, R11
-	SHLQ $0x0a, R11
-	SHRQ $0x3a, R11
-	ANDL $0x7fffffff, R10
-	ADDQ R10, R11
-	MOVL (CX)(R11*4), R10
+	MOVQ CX, SI
+	SHLQ $0x0a, SI
+	SHRQ $0x3a, SI
+	ANDL $0x7fffffff, DI
+	ADDQ DI, SI
+	MOVL (R9)(SI*4), DI
 	JMP  found0
 
 link1:
-	MOVQ SI, R11
+	MOVQ CX, R11
 	SHLQ $0x0a, R11
 	SHRQ $0x3a, R11
-	ANDL $0x7fffffff, R10
-	ADDQ R10, R11
-	MOVL (DX)(R11*4), R10
+	ANDL $0x7fffffff, DI
+	ADDQ DI, R11
+	MOVL (R9)(R11*4), DI
 	JMP  found1
 
 link2:
-	MOVQ SI, R11
+	MOVQ CX, R11
 	SHLQ $0x0a, R11
 	SHRQ $0x3a, R11
-	ANDL $0x7fffffff, R10
-	ADDQ R10, R11
-	MOVL (DX)(R11*4), R10
+	ANDL $0x7fffffff, DI
+	ADDQ DI, R11
+	MOVL (R9)(R11*4), DI
 	JMP  found2
 
 // func inverseAVX2(dst *byte, stride int, coef *int16, last *uint8, scale *float32, limit *int16, n int) (bad uint32)

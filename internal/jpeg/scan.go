@@ -126,6 +126,7 @@ func (d *Decoder) finish() error {
 // sequential decodes a scan of a baseline or extended picture (F.2).
 func (d *Decoder) sequential(sc *scan) error {
 	blocks := 0
+	var tables [3][2][]uint32
 	for i := range sc.n {
 		c := &sc.c[i]
 		if !d.defined.dc[c.dc] || !d.defined.ac[c.ac] {
@@ -134,12 +135,20 @@ func (d *Decoder) sequential(sc *scan) error {
 		c.q = &d.quant[c.quant]
 		d.dc[c.dc].build(tableDC)
 		d.ac[c.ac].build(tableAC)
+		tables[i] = [2][]uint32{d.dc[c.dc].look, d.ac[c.ac].look}
 		c.at = blocks
 		blocks += even(chunk*c.h) * c.v
 	}
 	d.room(blocks + 1)
-	scrap := (*[64]int16)(d.coef[64*blocks:])
-	w, r, path := sc.window, &d.reader, d.Path.resolve()
+	jobs := d.jobs[:0]
+	for i := range sc.n {
+		c := &sc.c[i]
+		for range c.h * c.v {
+			jobs = append(jobs, job{dc: &tables[i][0][0], ac: &tables[i][1][0], pred: 4 * i, limit: int(c.q.limit[0])})
+		}
+	}
+	w, path := sc.window, d.Path.resolve()
+	d.pred = [3]int32{}
 	seg, left := 0, d.restart
 	for my := range sc.down {
 		if d.lenient && my >= w.y1 {
@@ -153,33 +162,29 @@ func (d *Decoder) sequential(sc *scan) error {
 			case mx < w.x0:
 				n = min(n, w.x0-mx)
 			}
-			for m := range n {
-				for i := range sc.n {
-					c := &sc.c[i]
-					dc, ac := d.dc[c.dc].look, d.ac[c.ac].look
-					for j := range c.h * c.v {
-						block, last := scrap, &d.last[blocks]
-						if inside {
-							at := c.at + j/c.h*even(n*c.h) + m*c.h + j%c.h
-							block, last = (*[64]int16)(d.coef[64*at:]), &d.last[at]
-						}
-						diff, k := decodeBlock(path, r, dc, ac, block)
-						c.pred += diff
-						if k < 0 || c.pred > int32(c.q.limit[0]) || c.pred < -int32(c.q.limit[0]) || r.used() > 8*d.segments[seg].end {
+			sc.place(jobs, inside, n, blocks)
+			for done := 0; done < n; {
+				run := n - done
+				if d.restart > 0 {
+					if left == 0 {
+						if !d.next(&seg) {
 							return ErrDamaged
 						}
-						block[0], *last = int16(c.pred), uint8(k)
+						left, d.pred = d.restart, [3]int32{}
 					}
+					run = min(run, left)
+					left -= run
 				}
-				if left--; left == 0 && (m+1 < n || mx+n < sc.across || my+1 < sc.down) {
-					if !d.next(&seg) {
-						return ErrDamaged
-					}
-					left = d.restart
-					for i := range sc.n {
-						sc.c[i].pred = 0
-					}
+				end, ok := d.segments[seg].end, false
+				if path == Generic {
+					ok = d.reader.blocks(jobs, &tables, run, d.coef, d.last, &d.pred, end)
+				} else {
+					ok = d.reader.blocksSIMD(jobs, run, d.coef, d.last, &d.pred, end)
 				}
+				if !ok {
+					return ErrDamaged
+				}
+				done += run
 			}
 			if inside && !d.transform(path, sc, mx-w.x0, my-w.y0, n) {
 				return ErrUnsupported
@@ -190,8 +195,25 @@ func (d *Decoder) sequential(sc *scan) error {
 	if !d.lenient && !d.ended(seg) {
 		return ErrDamaged
 	}
-	*scrap, d.dirty = [64]int16{}, false // all others were cleared when they were transformed
+	// All other blocks were cleared when they were transformed.
+	clear(d.coef[64*blocks:][:64])
+	d.dirty = false
 	return nil
+}
+
+// place says where the blocks of n MCUs go: of each component row by row, or all to one block if they are not inside the
+// window.
+func (sc *scan) place(jobs []job, inside bool, n, scrap int) {
+	for i := range sc.n {
+		c := &sc.c[i]
+		for j := range c.h * c.v {
+			jobs[0].at, jobs[0].step = scrap, 0
+			if inside {
+				jobs[0].at, jobs[0].step = c.at+j/c.h*even(n*c.h)+j%c.h, c.h
+			}
+			jobs = jobs[1:]
+		}
+	}
 }
 
 // next goes to the segment after a restart marker.

@@ -4,8 +4,8 @@ package jpeg
 
 // What comes before the assembly. Callers have checked lengths.
 
-func decodeBlockSIMD(r *reader, dc, ac []uint32, coef *[64]int16) (diff int32, last int) {
-	return decodeBlockBMI2(&r.acc, &dc[0], &ac[0], &coef[0])
+func (r *reader) blocksSIMD(jobs []job, mcus int, coef []int16, last []uint8, pred *[3]int32, end int) (ok bool) {
+	return decodeBlocksBMI2(&r.acc, &jobs[0].dc, len(jobs), mcus, &coef[0], &last[0], &pred[0], end)
 }
 
 func inverseSIMD(path Path, dst []byte, stride int, coef []int16, last []uint8, q *quantTable, n int) bool {

@@ -22,7 +22,17 @@ const (
 	lookBits   = 10
 	secondBits = 6
 	endOfBlock = 0x80
-	badCode    = 0xc0
+)
+
+// Offsets of the fields of jpeg.job, and its size.
+const (
+	jobDC = 8 * iota
+	jobAC
+	jobAt
+	jobStep
+	jobPred
+	jobLimit
+	jobSize
 )
 
 // transposed is the table of that name in package jpeg.
@@ -114,36 +124,65 @@ func block(c *build.Context) {
 		}
 		c.AddDatum(i, operand.U64(v))
 	}
-	function(c, "decodeBlockBMI2", "is reader.block. R is the first field of a reader.", "func(r *uint64, dc *uint32, ac *uint32, coef *int16) (diff int32, last int)")
-	r := c.Load(c.Param("r"), c.GP64()).(reg.GPVirtual)
-	dc := c.Load(c.Param("dc"), c.GP64()).(reg.GPVirtual)
-	ac := c.Load(c.Param("ac"), c.GP64()).(reg.GPVirtual)
-	coef := c.Load(c.Param("coef"), c.GP64()).(reg.GPVirtual)
+	function(c, "decodeBlocksBMI2", "is reader.blocks. R is the first field of a reader, and jobs is the first field of the first of n jobs.",
+		"func(r *uint64, jobs **uint32, n int, mcus int, coef *int16, last *uint8, pred *int32, end int) (ok bool)")
+	v := &vectors{Context: c}
+	r, jobs := v.param("r"), v.param("jobs")
 	b := &bits{Context: c, acc: c.GP64(), n: c.GP64(), next: c.GP64()}
-	zig, k, e := c.GP64(), c.GP64(), c.GP64()
+	zig, k, e, coef, ac, job := c.GP64(), c.GP64(), c.GP64(), c.GP64(), c.GP64(), c.GP64()
+	frame := c.AllocLocal(32)
+	first, end, lastJob, mcus := frame, frame.Offset(8), frame.Offset(16), frame.Offset(24)
+	t := c.GP64()
+	c.MOVQ(jobs, first)
+	v.LoadTo("n", t)
+	c.IMUL3Q(operand.U32(jobSize), t, t)
+	c.ADDQ(jobs, t)
+	c.MOVQ(t, lastJob)
+	v.LoadTo("end", t)
+	c.ADDQ(at(r, offsetData), t)
+	c.MOVQ(t, end)
+	v.LoadTo("mcus", t)
+	c.MOVQ(t, mcus)
 	c.MOVQ(at(r, offsetAcc), b.acc)
 	c.MOVQ(at(r, offsetN), b.n)
 	c.MOVQ(at(r, offsetNext), b.next)
 	c.ADDQ(at(r, offsetData), b.next)
 	c.LEAQ(order, zig)
+
+	c.Label("mcu")
+	c.MOVQ(first, job)
+	c.Label("block")
+	c.MOVQ(at(job, jobDC), ac)
 	b.refill()
-	b.look(dc, e)
+	b.look(ac, e)
 	c.TESTL(operand.U32(0xc000), e.As32())
 	c.JNZ(to("bad"))
 	diff := b.take(e)
-	c.Store(diff.As32(), c.Return("diff"))
+	c.MOVQ(at(job, jobAC), ac)
+	t = c.GP64()
+	c.MOVQ(at(job, jobAt), t)
+	c.SHLQ(operand.U8(7), t)
+	v.LoadTo("coef", coef)
+	c.ADDQ(t, coef)
+	t = c.GP64()
+	v.LoadTo("pred", t)
+	c.ADDQ(at(job, jobPred), t)
+	c.ADDL(at(t, 0), diff.As32())
+	c.MOVL(diff.As32(), at(t, 0))
+	c.MOVW(diff.As16(), at(coef, 0))
+	c.MOVL(at(job, jobLimit), t.As32())
+	c.ADDL(t.As32(), diff.As32())
+	c.ADDL(t.As32(), t.As32())
+	c.CMPL(diff.As32(), t.As32())
+	c.JHI(to("bad"))
 	c.XORL(k.As32(), k.As32())
 
 	c.Label("more")
 	b.refill()
-	var v reg.GPVirtual
+	value := c.GP64()
 	for range 2 {
 		b.look(ac, e)
-		x := b.take(e)
-		if v == nil {
-			v = c.GP64()
-		}
-		c.MOVQ(x, v)
+		c.MOVQ(b.take(e), value)
 		move := c.GP64()
 		c.SHRL(operand.U8(8), e.As32())
 		c.MOVBLZX(e.As8(), move.As32())
@@ -151,31 +190,50 @@ func block(c *build.Context) {
 		c.CMPL(k.As32(), operand.U8(63))
 		c.JAE(to("end"))
 		c.MOVBLZX(operand.Mem{Base: zig, Index: k, Scale: 1}, move.As32())
-		c.MOVW(v.As16(), operand.Mem{Base: coef, Index: move, Scale: 2})
+		c.MOVW(value.As16(), operand.Mem{Base: coef, Index: move, Scale: 2})
 	}
 	c.JMP(to("more"))
 
 	c.Label("end")
 	c.JNE(to("none"))
-	c.MOVW(v.As16(), at(coef, 2*63))
+	c.MOVW(value.As16(), at(coef, 2*63))
 	c.JMP(to("done"))
 	c.Label("none")
 	c.SUBL(operand.U32(endOfBlock), k.As32())
 	c.CMPL(k.As32(), operand.U8(63))
-	c.JA(to("bad"))
+	c.JHI(to("bad"))
 	c.Label("done")
-	c.SUBQ(at(r, offsetData), b.next)
-	c.MOVQ(b.acc, at(r, offsetAcc))
-	c.MOVQ(b.n, at(r, offsetN))
-	c.MOVQ(b.next, at(r, offsetNext))
-	c.Store(k, c.Return("last"))
+	last, t := c.GP64(), c.GP64()
+	v.LoadTo("last", last)
+	c.MOVQ(at(job, jobAt), t)
+	c.MOVB(k.As8(), operand.Mem{Base: last, Index: t, Scale: 1})
+	c.ADDQ(at(job, jobStep), t)
+	c.MOVQ(t, at(job, jobAt))
+	c.MOVQ(b.next, t) // no bits may have been taken after the end
+	c.SUBQ(end, t)
+	c.SHLQ(operand.U8(3), t)
+	c.CMPQ(t, b.n)
+	c.JGT(to("bad"))
+	c.ADDQ(operand.U8(jobSize), job)
+	c.CMPQ(job, lastJob)
+	c.JNE(to("block"))
+	c.DECQ(mcus)
+	c.JNZ(to("mcu"))
+
+	v.LoadTo("r", t)
+	c.SUBQ(at(t, offsetData), b.next)
+	c.MOVQ(b.acc, at(t, offsetAcc))
+	c.MOVQ(b.n, at(t, offsetN))
+	c.MOVQ(b.next, at(t, offsetNext))
+	ok := c.GP8()
+	c.MOVB(operand.U8(1), ok)
+	c.Store(ok, c.Return("ok"))
 	c.RET()
 
 	c.Label("bad")
-	c.MOVQ(operand.I32(-1), k)
-	c.MOVL(operand.U32(0), e.As32())
-	c.Store(e.As32(), c.Return("diff"))
-	c.Store(k, c.Return("last"))
+	ok = c.GP8()
+	c.MOVB(operand.U8(0), ok)
+	c.Store(ok, c.Return("ok"))
 	c.RET()
 	for _, link := range b.links {
 		link()

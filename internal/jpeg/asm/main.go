@@ -79,6 +79,9 @@ type vectors struct {
 	constants map[string]operand.Mem
 }
 
+// LoadTo loads a parameter into a register that is in use already.
+func (v *vectors) LoadTo(name string, x reg.GPVirtual) { v.Load(v.Param(name), x) }
+
 func (v *vectors) vec() reg.VecVirtual {
 	if v.wide {
 		return v.ZMM()
