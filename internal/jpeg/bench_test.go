@@ -10,16 +10,15 @@ import (
 )
 
 // pictures decodes the header of every file and keeps those of a kind.
-func pictures(b *testing.B, archiveName string, most int, keep func(Config) bool) (files [][]byte, size int64) {
+func pictures(b *testing.B, archiveName string, most int, keep func(Config) bool) (files [][]byte) {
 	names, all := archive(b, archiveName, most)
 	var d Decoder
 	for _, name := range names {
 		if c, err := d.Config(all[name]); err == nil && keep(c) {
 			files = append(files, all[name])
-			size += int64(len(all[name]))
 		}
 	}
-	return files, size
+	return files
 }
 
 // perPicture runs f over files and reports pictures a second of the processor.
@@ -58,7 +57,7 @@ func BenchmarkDecode(b *testing.B) {
 		{"cifar", "cifar10-jpeg.tar.gz", 500, func(Config) bool { return true }},
 	} {
 		b.Run(set.name, func(b *testing.B) {
-			files, _ := pictures(b, set.archive, set.most, set.keep)
+			files := pictures(b, set.archive, set.most, set.keep)
 			for _, path := range Paths() {
 				b.Run(path.String(), func(b *testing.B) {
 					d, p := Decoder{Path: path}, Planes{}
@@ -97,7 +96,7 @@ func imagenet() (scale, shift [3]float32) {
 // BenchmarkTransform is a photograph to what a network is trained on: decoding, a random crop resized to 224×224, flip
 // and normalisation.
 func BenchmarkTransform(b *testing.B) {
-	files, _ := pictures(b, "imagenet-240.tar", 240, func(Config) bool { return true })
+	files := pictures(b, "imagenet-240.tar", 240, func(Config) bool { return true })
 	scale, shift := imagenet()
 	for _, path := range Paths() {
 		for _, lenient := range []bool{false, true} {
@@ -132,6 +131,25 @@ func BenchmarkResample(b *testing.B) {
 			for b.Loop() {
 				r.Float32(dst, 224, 224, p, image.Rect(90, 41, 390, 331), true, scale, shift)
 			}
+		})
+	}
+}
+
+// BenchmarkCIFAR is a file of 32×32 pixels to normalised pixels.
+func BenchmarkCIFAR(b *testing.B) {
+	files := pictures(b, "cifar10-jpeg.tar.gz", 500, func(Config) bool { return true })
+	scale, shift := imagenet()
+	for _, path := range Paths() {
+		b.Run(path.String(), func(b *testing.B) {
+			d, p, pixels, dst := Decoder{Path: path}, Planes{}, make([]byte, 3*32*32), make([]float32, 3*32*32)
+			perPicture(b, files, func(file []byte) error {
+				if err := d.Decode(&p, file, Options{}); err != nil {
+					return err
+				}
+				p.RGB8(pixels, p.Rect)
+				Normalize(path, dst, pixels, scale, shift)
+				return nil
+			})
 		})
 	}
 }

@@ -66,8 +66,7 @@ type Decoder struct {
 // component is one of the components of a frame.
 type component struct {
 	id, quant  byte
-	h, v       int // sampling factors
-	dc, ac     byte
+	h, v       int      // sampling factors
 	wide, high int      // size in blocks, as scans of it alone have it
 	stride     int      // blocks in a row of a progressive picture
 	offset     int      // of its blocks in coef

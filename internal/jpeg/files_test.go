@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"go/build"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -13,7 +14,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -63,7 +63,7 @@ func archive(t testing.TB, name string, most int) (names []string, files map[str
 // goFiles reads the JPEG files that Go tests image/jpeg with; there are none where Go is without its sources.
 func goFiles() map[string][]byte {
 	files := map[string][]byte{}
-	names, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src/image/testdata/*.jpeg"))
+	names, _ := filepath.Glob(filepath.Join(build.Default.GOROOT, "src/image/testdata/*.jpeg"))
 	for _, name := range names {
 		if b, err := os.ReadFile(name); err == nil {
 			files[filepath.Base(name)] = b
