@@ -8,7 +8,7 @@ import (
 	"github.com/reprise-ml/reprise/internal/jpeg"
 )
 
-// Decode returns p decoded. It fails on what is no JPEG, PNG or GIF, is
+// Decode returns p decoded. It fails on what is no JPEG, PNG, GIF or WebP, is
 // damaged or not whole, or has more than [MaxPixels]; a header alone costs no
 // memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
 // noticed: the format has no checksums.
@@ -31,11 +31,11 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 	}
 	var planes jpeg.Planes
 	if d.jpeg.Decode(&planes, p.Encoded, jpeg.Options{MaxPixels: MaxPixels}) == nil {
-		return Picture{Image: planes.Image()}, nil
+		return Picture{Image: planes.Image(), orientation: orientationOf(p.Encoded)}, nil
 	}
 	format, ok := codecOf(p.Encoded) // whose verdict is final, also of a JPEG
 	if !ok {
-		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF (it begins with %.16q)", p.Encoded)
+		return Picture{}, fmt.Errorf("data: no JPEG, PNG, GIF or WebP: %s", foreign(p.Encoded))
 	}
 	c, err := format.config(bytes.NewReader(p.Encoded))
 	if err != nil {
@@ -56,5 +56,5 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 			return Picture{}, err
 		}
 	}
-	return Picture{Image: m}, nil
+	return Picture{Image: m, orientation: orientationOf(p.Encoded)}, nil
 }

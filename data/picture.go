@@ -6,6 +6,7 @@ import (
 	"image/color"
 
 	"github.com/reprise-ml/reprise/internal/jpeg"
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // MaxPixels is the largest picture that is decoded, width times height.
@@ -15,13 +16,14 @@ const MaxPixels = 1 << 27
 // allows. Just one of Encoded, Image and Pix is set. Copies share memory:
 // nothing may write to it.
 type Picture struct {
-	Encoded []byte      // as the source holds it: JPEG, PNG or GIF
+	Encoded []byte      // as the source holds it: JPEG, PNG, GIF or WebP
 	Image   image.Image // decoded, in the planes of the decoder
 
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
 
-	resampler *jpeg.Resampler // of the stage that holds the picture, if that has one
+	resampler   *jpeg.Resampler // of the stage that holds the picture, if that has one
+	orientation int             // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].
@@ -36,6 +38,13 @@ func (p Picture) Size() int {
 	default:
 		return 4 * m.Bounds().Dx() * m.Bounds().Dy()
 	}
+}
+
+// Unpack implements [Encoded]: the picture of e is decoded.
+func (p Picture) Unpack(e Example) (Example, error) {
+	decoded, err := p.Decode()
+	e.Input = decoded
+	return e, err
 }
 
 // Bounds returns width and height in pixels of a decoded picture.
@@ -167,7 +176,7 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 // Stack implements [Value]: pictures of one size become float32 [N,H,W,3],
 // each channel (value/255 − mean) / std.
 func (p Picture) Stack(rows []Value, f Format) (Array, error) {
-	scale, shift, err := f.affine()
+	scale, shift, err := f.line()
 	if err != nil {
 		return Array{}, err
 	}
@@ -185,13 +194,13 @@ func (p Picture) Stack(rows []Value, f Format) (Array, error) {
 			return Array{}, fmt.Errorf("row %d is a picture of %d×%d pixels, row 0 of %d×%d; a crop or resize makes them equal", i, rw, rh, w, h)
 		}
 		pix := r.RGB().Pix
-		jpeg.Normalize(jpeg.Fastest, a.F32[i*len(pix):][:len(pix)], pix, scale, shift)
+		kernel.Pixels(a.F32[i*len(pix):][:len(pix)], pix, scale[:], shift[:])
 	}
 	return a, nil
 }
 
-// affine gives the factor and the addend that normalise the 8-bit values of each channel.
-func (f Format) affine() (scale, shift [3]float32, err error) {
+// line gives the normalised value of an 8-bit value v of each channel: scale·v + shift.
+func (f Format) line() (scale, shift [3]float32, err error) {
 	for _, stat := range [][]float32{f.Mean, f.Std} {
 		if n := len(stat); n != 0 && n != 3 {
 			return scale, shift, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)

@@ -52,9 +52,9 @@ func (s Spec) bearing(src data.Source) data.Faults {
 	return failing(src)
 }
 
-// fault is a line of errors.jsonl.
-type fault struct {
-	Part   string `json:"part"`   // train, validation or test
+// Fault is a record that cannot be read or decoded: a line of errors.jsonl.
+type Fault struct {
+	Part   string `json:"part"`   // such as train
 	Record int    `json:"record"` // its number in that part
 	Name   string `json:"name"`
 	Error  string `json:"error"`
@@ -92,7 +92,7 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 			return nil
 		}
 		l.records[part+"/"+name] = first
-		text, _ := json.Marshal(fault{part, o.Index, name, err.Error()})
+		text, _ := json.Marshal(Fault{part, o.Index, name, err.Error()})
 		if _, err := l.file.Write(append(text, '\n')); err != nil {
 			return fmt.Errorf("experiments: %w", err)
 		}

@@ -48,9 +48,10 @@ type Summary struct {
 	Examples      int64    `json:"examples"`
 	FreshExamples int64    `json:"fresh_examples"`
 	Reads         int64    `json:"reads"`
-	BadReads      int64    `json:"bad_reads"`   // of them, reads of damaged records, which were skipped
-	BadRecords    int      `json:"bad_records"` // distinct damaged records met
-	EchoFactor    float64  `json:"echo_factor"` // examples / fresh_examples
+	BadReads      int64    `json:"bad_reads"`             // of them, reads of damaged records, which were skipped
+	BadRecords    int      `json:"bad_records"`           // distinct damaged records met
+	Turned        int      `json:"exif_turned,omitempty"` // distinct training pictures whose EXIF orientation is not upright
+	EchoFactor    float64  `json:"echo_factor"`           // examples / fresh_examples
 	WallSeconds   float64  `json:"wall_seconds"`
 	WaitSeconds   float64  `json:"wait_seconds"`
 	StepSeconds   float64  `json:"step_seconds"`
