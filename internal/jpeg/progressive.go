@@ -72,7 +72,7 @@ func (d *Decoder) progressive(sc *scan) error {
 			}
 		}
 	}
-	if !d.ended(seg) {
+	if p.run > 0 || !d.ended(seg) { // image/jpeg goes on with the run in the next scan
 		return ErrDamaged
 	}
 	return nil
