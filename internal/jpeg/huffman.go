@@ -41,20 +41,16 @@ type huffman struct {
 	look   []uint32
 }
 
-// set takes a table as files have it; ok is false if it is not one.
+// set takes a table as files have it; ok is false if it has more codes than there can be.
 func (h *huffman) set(counts, symbols []byte) (ok bool) {
 	h.n = copy(h.spec[:], counts) + copy(h.spec[maxCode:], symbols)
-	code := 0
+	code := 0 // the first that is longer
 	for _, c := range counts {
 		if code = code<<1 + int(c); code > 1<<maxCode {
 			return false
 		}
 	}
-	code = 0
-	for l, c := range counts {
-		code += int(c) << (maxCode - 1 - l)
-	}
-	return code <= 1<<maxCode
+	return true
 }
 
 // build makes look.
