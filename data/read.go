@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 // Reader makes the example of an origin. It must be safe to call from
@@ -24,11 +25,20 @@ func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faul
 // Decode decodes the inputs that are [Encoded], on up to workers goroutines.
 // Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
+	decoders := sync.Pool{New: func() any { return new(decoder) }}
 	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
-		if v, ok := e.Input.(Encoded); ok {
+		switch v := e.Input.(type) {
+		case Picture:
+			d := decoders.Get().(*decoder)
+			defer decoders.Put(d)
+			p, err := d.decode(v)
+			e.Input = p
+			return e, err
+		case Encoded:
 			return v.Unpack(e)
+		default:
+			return e, nil
 		}
-		return e, nil
 	}, faults)
 }
 

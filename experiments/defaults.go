@@ -150,8 +150,8 @@ func (s Spec) problems() []error {
 		check("train.ema", s.Train.EMA.Check())
 	}
 	errs = append(errs, s.Train.Rate.problems()...)
-	within("train.batch", s.Train.Batch, 1, 1<<20)
-	within("evaluate.batch", s.Evaluate.Batch, 1, 1<<20)
+	within("train.batch", s.Train.Batch, 1, mostRows)
+	within("evaluate.batch", s.Evaluate.Batch, 1, mostRows)
 	within("pipeline.readers", s.Stages.Readers, 1, 4096)
 	within("pipeline.workers", s.Stages.Workers, 1, 4096)
 	within("pipeline.prefetch", s.Stages.Prefetch.Items, 0, 1024)
