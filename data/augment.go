@@ -20,7 +20,7 @@ type Augmentation interface {
 // seed and the example's origin. Other inputs pass as they are.
 func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
 	resamplers := sync.Pool{New: func() any { return new(jpeg.Resampler) }}
-	return Map(ctx, in, workers, measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
+	return Map(ctx, in, workers, Measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
 		p, ok := e.Input.(Picture)
 		if !ok {
 			return e, nil

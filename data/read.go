@@ -48,7 +48,7 @@ func attempt[In interface{ origin() Origin }](ctx context.Context, stage string,
 		example Example
 		err     error
 	}
-	f = measured(ctx, stage, f)
+	f = Measured(ctx, stage, f)
 	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
 		e, err := f(ctx, v)
 		e.Origin = v.origin()

@@ -25,9 +25,11 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
+		batches := data.Batches(examples, s.Train.Batch, s.form(ctx))
 		batches = s.mix(ctx, batches, false)
-		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
+		ready := new(data.Gauge)
+		batches = data.Prefetch(batches, s.Stages.Prefetch.Items, ready)
+		batches = data.Taken(ctx, batches, s.Stages.Prefetch.Items, ready)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
 		batches = s.mix(ctx, batches, true)
 		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
@@ -46,10 +48,10 @@ func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reade
 		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
 	}
 	examples := data.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
-	return data.Map(ctx, examples, s.Stages.Readers, func(ctx context.Context, e data.Example) (data.Example, error) {
+	return data.Map(ctx, examples, s.Stages.Readers, data.Measured(ctx, data.StageRead, func(ctx context.Context, e data.Example) (data.Example, error) {
 		there := func(context.Context, data.Origin) (data.Example, error) { return e, nil }
 		return through(there)(ctx, e.Origin)
-	})
+	}))
 }
 
 // Once is the pipeline of evaluation: every record of src once, in its order,
@@ -70,6 +72,13 @@ func (s Spec) stage(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return h.Sum64() ^ s.Seed*0x9e3779b97f4a7c15
+}
+
+// form makes batches.
+func (s Spec) form(ctx context.Context) func(group []data.Example) (data.Batch, error) {
+	format := s.format()
+	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return format.Batch(group) })
+	return func(group []data.Example) (data.Batch, error) { return f(ctx, group) }
 }
 
 func (s Spec) format() data.Format {
