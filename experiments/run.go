@@ -38,9 +38,15 @@ type Run struct {
 	storage *storage.Storage
 	faults  *faultLog
 	turned  turned
+	meter   *data.Meter
+	scale   scale
+	opening reading      // at the start
+	reuse   *train.Reuse // nil where nothing is used again
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
+	weighed reading        // likewise
+	used    train.Uses     // likewise
 	losses  float64        // since then
 	judged  int64          // steps at the last evaluation
 	best    float64        // main score of BestWeights
@@ -205,13 +211,13 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
-	meter := newMeter()
+	r.weigh()
 	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train))
+	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train))
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		train.Divergence(),
-		r.watchWorkers(meter),
+		r.watchWorkers(r.meter),
 		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
 		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 	}
