@@ -34,11 +34,8 @@ func (p pace) sides(place echo.Strategy) (up, down float64) {
 	return up, down
 }
 
-// paced trains at a pace, and returns the last line of training and the
-// summary.
-func paced(t *testing.T, p pace, e echo.Spec, sets ...string) (report.Line, report.Summary) {
-	t.Helper()
-	ms := func(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+// sleepers is a lab that goes at a pace, and a registry that knows it.
+func sleepers(p pace) (*lab, Registry) {
 	l, r := newLab(64)
 	l.nap = max(ms(p.decode/4), 1)
 	l.reads = func(_ context.Context, base string, _ int) error {
@@ -47,13 +44,31 @@ func paced(t *testing.T, p pace, e echo.Spec, sets ...string) (report.Line, repo
 		}
 		return nil
 	}
-	sets = append(sets, "pipeline={shuffle: 24, readers: 2, workers: 2, prefetch: 4}", "train.optimizer=slow", "stop.max_steps=120", "log.every=40 steps", "evaluate.every=30 steps",
+	return l, r
+}
+
+func ms(v float64) time.Duration { return time.Duration(v * float64(time.Millisecond)) }
+
+// sets are the settings of a run of sleepers.
+func (p pace) sets(e echo.Spec) []string {
+	e = e.WithDefaults()
+	sets := []string{
+		"pipeline={shuffle: 24, readers: 2, workers: 2, prefetch: 4}", "train.optimizer=slow", "stop.max_steps=120", "log.every=40 steps", "evaluate.every=30 steps",
 		fmt.Sprintf("input.augment=[drowsy: {nap: %v}]", max(ms(p.augment/4), 1)),
-		fmt.Sprintf("echo={strategy: %s, factor: %g}", e.Strategy, float64(e.Factor)))
+		fmt.Sprintf("echo={strategy: %s, factor: %g}", e.Strategy, float64(e.Factor)),
+	}
 	if p.pipe > 0 {
 		sets = append(sets, fmt.Sprintf("storage.simulate.bandwidth=%g", 8*192/(p.pipe/1000)))
 	}
-	s := parseWith(t, r, ofLab, sets...)
+	return sets
+}
+
+// paced trains at a pace, and returns the last line of training and the
+// summary.
+func paced(t *testing.T, p pace, e echo.Spec) (report.Line, report.Summary) {
+	t.Helper()
+	_, r := sleepers(p)
+	s := parseWith(t, r, ofLab, p.sets(e)...)
 	var line report.Line
 	var summary report.Summary
 	dir := t.TempDir() + "/run"

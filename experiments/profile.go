@@ -265,7 +265,9 @@ func (p *profiler) together() error {
 	for _, e := range echoes {
 		var run train.Progress
 		least := int64(2*float64(e.Factor)) + 2
-		done := func(at train.Progress) bool { return at.Elapsed >= 2*p.each && at.Steps >= least || at.Steps >= mostItems }
+		done := func(at train.Progress) bool {
+			return at.Elapsed >= 2*p.each && at.Steps >= least || at.Steps >= mostItems
+		}
 		run, err := train.Run(p.ctx, run, p.learner, p.whole(e), done)
 		if err != nil {
 			return err

@@ -29,7 +29,9 @@ func (p Profile) balance(place echo.Strategy, read Pace) echo.Balance {
 }
 
 // at is the balance of an echo at a place.
-func (p Profile) at(place echo.Strategy) echo.Balance { return p.balance(place, p.pace(data.StageRead)) }
+func (p Profile) at(place echo.Strategy) echo.Balance {
+	return p.balance(place, p.pace(data.StageRead))
+}
 
 // pace is that of a stage alone; zero where there is no such stage.
 func (p Profile) pace(stage string) Pace {

@@ -84,9 +84,9 @@ func (p Profile) writePlaces(b *strings.Builder) {
 	}
 	grid := [][]string{append(header, "free to", "useful to", "speed-up")}
 	for _, r := range p.Places {
-		line := []string{"  " + string(r.Place), Seconds(r.Up), Seconds(r.Down), fmt.Sprintf("%.2f", r.R)}
+		line := []string{"  " + string(r.Place), Seconds(r.Up), Seconds(r.Down), factor(r.R)}
 		if p.Cold != nil {
-			line = append(line, fmt.Sprintf("%.2f", r.RCold))
+			line = append(line, factor(r.RCold))
 		}
 		useful := "no limit"
 		if r.Limit != nil {
@@ -98,31 +98,36 @@ func (p Profile) writePlaces(b *strings.Builder) {
 	align(b, grid)
 }
 
-func factor(v float64) string { return fmt.Sprintf("%.3g", v) }
+// factor writes a factor or a ratio in few characters.
+func factor(v float64) string {
+	if v >= 999.5 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 func (p Profile) writeHelps(b *strings.Builder) {
 	if len(p.Helps) == 0 {
 		return
 	}
-	grid := [][]string{{"what else, measured", "a batch, from", "to", "fresh example, from", "to"}}
+	grid := [][]string{{"what else", "a batch", "then", "an example", "then"}}
+	best := p.Helps[0]
 	for _, h := range p.Helps {
+		if h.FreshAfter < best.FreshAfter {
+			best = h
+		}
 		grid = append(grid, []string{"  " + h.What, Seconds(h.Before), Seconds(h.After), Seconds(h.FreshBefore), Seconds(h.FreshAfter)})
 	}
 	b.WriteString("\n")
-	narrow(grid, 80)
 	align(b, grid)
-}
-
-// narrow breaks the header of a grid that is too wide into shorter words.
-func narrow(grid [][]string, columns int) {
-	var b strings.Builder
-	align(&b, grid)
-	for line := range strings.Lines(b.String()) {
-		if len([]rune(strings.TrimSpace(line))) > columns {
-			grid[0] = []string{"what else", "batch", "to", "example", "to"}
-			return
-		}
+	b.WriteString("\n")
+	text := "A batch: in the stages concerned, measured. An example: a fresh one, with the echo of the spec, predicted from that. "
+	if best.FreshAfter < 0.98*best.FreshBefore {
+		text += fmt.Sprintf("What helps most is %s: a fresh example takes %.0f %% less time.", best.What, 100*(1-best.FreshAfter/best.FreshBefore))
+	} else {
+		text += "None of this makes a fresh example cheaper."
 	}
+	wrap(b, text, 80)
 }
 
 // busy says what a stage is, as the subject of a sentence.
@@ -171,7 +176,7 @@ func (p Profile) Findings() []string {
 	return append(all, p.Notes...)
 }
 
-func times(v float64) string { return fmt.Sprintf("%.2f times", v) }
+func times(v float64) string { return factor(v) + " times" }
 
 // wrap writes a paragraph in lines of so many columns.
 func wrap(b *strings.Builder, text string, columns int) {
