@@ -156,11 +156,11 @@ func (s scale) between(from, to reading) echo.Balance {
 	return echo.Balance{Up: up, Down: max(side, step)}
 }
 
-// weigh begins the measuring of a run.
-func (r *Run) weigh() {
+// weigh begins the measuring of a run that goes on from a state.
+func (r *Run) weigh(from train.Progress) {
 	r.meter = newMeter()
 	r.scale = r.Spec.scale(r.meter, r.data.Train)
-	r.opening = r.scale.read(train.Progress{})
+	r.opening = r.scale.read(from)
 	r.weighed = r.opening
 	if e := r.Spec.Echo; e.Strategy != echo.None {
 		rows := max(1, e.ShuffleBatches) * r.Spec.Train.Batch

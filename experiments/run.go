@@ -211,7 +211,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
-	r.weigh()
+	r.weigh(train.Progress{})
 	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
 	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train))
 	observers := []train.Observer{
