@@ -69,6 +69,10 @@ type PlaceReport struct {
 	Free   float64  `json:"free_factor"`      // up to which further uses cost no time
 	Limit  *float64 `json:"useful_factor"`    // above which the speed-up cannot grow; null where it always can, slowly
 	Most   float64  `json:"speedup_at_most"`  // at any factor up to 1024
+
+	Factor float64 `json:"factor"`                // of the Spec, 2 where it does not echo; of what follows
+	Fresh  float64 `json:"fresh_example_seconds"` // predicted
+	Bound  float64 `json:"speedup_bound"`         // at this factor
 }
 
 // ProfileRun is the pipeline and the step together.
@@ -161,14 +165,20 @@ func (p *profiler) stages() error {
 	if err := p.cold(); err != nil {
 		return err
 	}
-	p.out.conclude()
+	factor := 2.0
+	if s.Echo.Strategy != echo.None {
+		factor = float64(s.Echo.Factor)
+	}
+	p.out.conclude(factor)
 	p.out.leaveOut(s)
 	return nil
 }
 
+// memory bounds what is held of each kind of example, and of batches.
+const memory = 128 << 20
+
 // load brings examples into memory, past simulated storage.
 func (p *profiler) load() (err error) {
-	const memory = 128 << 20
 	s := p.Spec
 	n := max(2*s.Train.Batch, 64)
 	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults), n, memory); err != nil {
@@ -182,7 +192,7 @@ func (p *profiler) load() (err error) {
 		if err != nil {
 			return err
 		}
-		if p.formed = append(p.formed, b); len(p.formed) == 2 {
+		if p.formed = append(p.formed, b); len(p.formed) == 2 || batchBytes(b) > memory/2 {
 			break
 		}
 	}
@@ -209,17 +219,17 @@ func (p *profiler) alone(w work, workers int) (Pace, error) {
 		pace, _, err = paceOf(first(s.read(p.ctx, p.data.Train, p.through, p.faults), items), p.each, items)
 		return pace.over(b), err
 	case data.StageDecode:
-		pace, _, err := paceOf(data.Decode(p.ctx, again(p.encoded), workers, p.faults), p.each, 2*workers)
+		pace, err := bestPace(data.Decode(p.ctx, again(p.encoded), workers, p.faults), p.each, 2*workers)
 		return pace.over(b), err
 	case data.StageAugment:
-		pace, _, err := paceOf(p.augmented(workers), p.each, 2*workers)
+		pace, err := bestPace(p.augmented(workers), p.each, 2*workers)
 		return pace.over(b), err
 	case data.StageBatch:
-		examples, err := hold(p.augmented(workers), 2*b, 1<<62)
+		examples, err := hold(p.augmented(workers), 2*b, memory)
 		if err != nil {
 			return Pace{}, err
 		}
-		pace, _, err := paceOf(data.Batches(again(examples), b, s.form(p.ctx)), p.each/2, 1)
+		pace, err := bestPace(data.Batches(again(examples), b, s.form(p.ctx)), p.each/2, 1)
 		return pace, err
 	}
 	plain, err := s.format().Batch(p.some(b))
@@ -230,7 +240,7 @@ func (p *profiler) alone(w work, workers int) (Pace, error) {
 		for yield(s.Input.Mix.Batch(plain, plain.Rand(s.stage("mix")))) {
 		}
 	}
-	pace, _, err := paceOf(mixed, p.each/2, 1)
+	pace, err := bestPace(mixed, p.each/2, 1)
 	return pace, err
 }
 

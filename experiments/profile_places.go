@@ -43,8 +43,8 @@ func (p Profile) pace(stage string) Pace {
 	return Pace{}
 }
 
-// conclude names the bottleneck and judges every place.
-func (p *Profile) conclude() {
+// conclude names the bottleneck and judges every place, and a factor there.
+func (p *Profile) conclude(factor float64) {
 	slowest := slices.MaxFunc(p.Stages, func(a, b StagePace) int {
 		switch {
 		case a.Seconds < b.Seconds:
@@ -57,7 +57,10 @@ func (p *Profile) conclude() {
 	p.Slowest = slowest.Stage
 	for _, place := range echo.Strategies()[1:] {
 		b := p.at(place)
-		r := PlaceReport{Place: place, Balance: b, R: b.R(), Shared: b.Shared(1), Free: b.Free(), Most: b.Speedup(echo.MaxFactor)}
+		r := PlaceReport{
+			Place: place, Balance: b, R: b.R(), Shared: b.Shared(1), Free: b.Free(), Most: b.Speedup(echo.MaxFactor),
+			Factor: factor, Fresh: b.Time(factor) / float64(p.Batch), Bound: b.Speedup(factor),
+		}
 		if limit := b.Limit(); limit <= echo.MaxFactor && !math.IsInf(limit, 1) {
 			r.Limit, r.Most = &limit, b.Speedup(limit)
 		}

@@ -57,6 +57,9 @@ func TestAProfileNamesTheBottleneckAndMeasuresEveryStage(t *testing.T) {
 		for _, place := range p.Places {
 			up, down := c.sides(place.Place)
 			r, most := up/down, max(1, up/down)
+			if fresh, bound := max(up, 3*down)/8000, 3*max(r, 1)/max(r, 3); place.Factor != 3 || math.Abs(place.Fresh/fresh-1) > 0.05 || math.Abs(place.Bound/bound-1) > 0.05 {
+				t.Errorf("%+v: at %s %+v, want %g s for an example and a speed-up of %g at most", c.pace, place.Place, place, fresh, bound)
+			}
 			if math.Abs(place.R/r-1) > 0.05 || place.Shared || place.Limit == nil || math.Abs(*place.Limit/most-1) > 0.05 || math.Abs(place.Most/most-1) > 0.05 || math.Abs(place.Free/most-1) > 0.05 {
 				t.Errorf("%+v: at %s %+v, want R %g", c.pace, place.Place, place, r)
 			}
@@ -102,7 +105,7 @@ func TestSharedCoresAreFound(t *testing.T) {
 		{data.StageDecode, 2, Pace{0.03, 0.06}, work{stage: data.StageDecode, before: echo.Example}},
 		{step, 2, Pace{0.02, 0.04}, work{stage: step, before: echo.None}},
 	}}
-	p.conclude()
+	p.conclude(2)
 	for _, place := range p.Places {
 		if place.Place == echo.Read {
 			continue

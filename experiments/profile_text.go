@@ -82,20 +82,32 @@ func (p Profile) writePlaces(b *strings.Builder) {
 	if p.Cold != nil {
 		header = append(header, "R cold")
 	}
-	grid := [][]string{append(header, "free to", "useful to", "speed-up")}
+	at := "×" + factor(p.Places[0].Factor)
+	grid := [][]string{append(header, "useful", "at most", "at "+at, "example")}
 	for _, r := range p.Places {
-		line := []string{"  " + string(r.Place), Seconds(r.Up), Seconds(r.Down), factor(r.R)}
+		line := []string{"  " + string(r.Place), Seconds(r.Up), Seconds(r.Down), ratio(r.R)}
 		if p.Cold != nil {
-			line = append(line, factor(r.RCold))
+			line = append(line, ratio(r.RCold))
 		}
-		useful := "no limit"
+		useful := "any"
 		if r.Limit != nil {
 			useful = "×" + factor(*r.Limit)
 		}
-		grid = append(grid, append(line, "×"+factor(r.Free), useful, "≤ "+factor(r.Most)))
+		grid = append(grid, append(line, useful, factor(r.Most), factor(r.Bound), Seconds(r.Fresh)))
 	}
 	b.WriteString("\n")
 	align(b, grid)
+}
+
+// ratio writes R in at most 5 characters, if it is below 100,000.
+func ratio(v float64) string {
+	switch {
+	case v < 0.01:
+		return "<0.01"
+	case v < 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return factor(v)
 }
 
 // factor writes a factor or a ratio in few characters.
@@ -122,10 +134,10 @@ func (p Profile) writeHelps(b *strings.Builder) {
 	align(b, grid)
 	b.WriteString("\n")
 	text := "A batch: in the stages concerned, measured. An example: a fresh one, with the echo of the spec, predicted from that. "
-	if best.FreshAfter < 0.98*best.FreshBefore {
+	if best.FreshAfter < 0.95*best.FreshBefore {
 		text += fmt.Sprintf("What helps most is %s: a fresh example takes %.0f %% less time.", best.What, 100*(1-best.FreshAfter/best.FreshBefore))
 	} else {
-		text += "None of this makes a fresh example cheaper."
+		text += "None of this makes a fresh example 5 % cheaper."
 	}
 	wrap(b, text, 80)
 }
@@ -171,7 +183,7 @@ func (p Profile) Findings() []string {
 		say("No echo makes training faster: R is below 1, or near it, everywhere. What makes the step faster does.")
 	}
 	if p.Cold != nil {
-		say("Read for the first time, from storage, a batch takes %s instead of %s from memory: R cold is of data that does not fit in memory.", Seconds(p.Cold.Seconds), Seconds(p.pace(data.StageRead).Seconds))
+		say("Read for the first time, from storage, a batch takes %s, and %s from memory. R cold is of data that does not fit in memory.", Seconds(p.Cold.Seconds), Seconds(p.pace(data.StageRead).Seconds))
 	}
 	return append(all, p.Notes...)
 }

@@ -22,12 +22,16 @@ func profileCommand() *cobra.Command {
 bottleneck, what an echo can bring at each of its places, and what else would
 help. No run is written.
 
-  t_up       time of a batch of fresh data left of the echo, with its workers
-  t_down     time of a batch right of it, the slowest stage or the step
-  R          t_up / t_down
-  free to    the factor up to which further uses of an example cost no time
-  useful to  the factor above which the speed-up grows no more
-  speed-up   of training, at most, where a repeat is worth a fresh example`,
+  t_up        time of a batch of fresh data left of the echo, with its workers
+  t_down      time of a batch right of it: its slowest stage, or the step
+  R           t_up / t_down
+  useful      the factor above which the speed-up grows no more
+  at most     the speed-up of training, where a repeat is worth a fresh example,
+              at any factor; then at that of the spec
+  example     the time of a fresh example at that factor
+
+Stages that only compute are measured by the fastest of five stretches, which
+other processes disturb the least.`,
 		Example: `  reprise profile -c run.yaml
   reprise profile run.yaml --strategy example --factor 3 --seconds 60
   reprise profile run.yaml --json | jq .places`,
