@@ -21,7 +21,7 @@ model: {mlp: {hidden: [8]}}
 stop: {max_steps: 3}
 `
 
-func parse(t *testing.T, text string, sets ...string) Spec {
+func parse(t testing.TB, text string, sets ...string) Spec {
 	t.Helper()
 	s, err := DefaultRegistry().Parse("test.yaml", text, sets...)
 	if err != nil {

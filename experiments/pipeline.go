@@ -14,20 +14,23 @@ import (
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
 // n is the number of records that read reads, or data.Endless. The buffers of
-// s must be numbers. The stream has no end of its own.
-func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
+// s must be numbers. The stream begins where at is, at the zero Replay from
+// the start, and has no end of its own.
+func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
-		examples := data.Read(ctx, data.Order(n, s.Data.Order, s.stage("order")), s.Stages.Readers, read, faults)
+		faults, order := at.Strict(faults), at.Missing(data.Order(n, s.Data.Order, s.stage("order")))
+		examples := data.Read(ctx, order, s.Stages.Readers, read, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), values(s.Input.Augment)...)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
+		examples = at.Refill(examples, echoed(s, at.Hollow()))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
+		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
-		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
+		return at.From(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches")))
 	})
 }
 

@@ -187,13 +187,13 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
 	meter := newMeter()
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train), data.Replay{})
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
-		train.Divergence(),
+		new(train.Divergence),
 		r.watchWorkers(meter),
-		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
-		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+		train.Every(logEvery, logCount, train.Progress{}, train.ObserverFunc(r.logTraining)),
+		train.Every(every, count, train.Progress{}, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 	}
 	p, err := train.Run(ctx, train.Progress{}, r.learner, batches, r.done, observers...)
 	if err == nil && r.judged != p.Steps {
