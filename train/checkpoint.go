@@ -40,7 +40,7 @@ type Checkpoint struct {
 }
 
 // Checkpoints is a folder of checkpoints, each a folder named by its step:
-// step-00002000. One process at a time may write to it.
+// step-00002000. It must exist, and one process at a time may write to it.
 type Checkpoints struct {
 	Dir  string
 	Keep int // latest checkpoints kept, at least 1
@@ -104,7 +104,7 @@ func (c Checkpoints) save(p Checkpoint) (err error) {
 	if err := c.clean(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(temporary, 0o777); err != nil {
+	if err := os.Mkdir(temporary, 0o777); err != nil {
 		return err
 	}
 	defer func() {
