@@ -87,9 +87,6 @@ func (s StorageSpec) measuredAs(text []byte) (StorageSpec, error) {
 // find looks for what the run can go on from. Without a checkpoint it begins
 // anew, in place of what it had written.
 func (r *Run) find() error {
-	if err := r.adopt(); err != nil {
-		return err
-	}
 	if !exists(filepath.Join(r.Dir, "meta.json")) { // the first file of a run, and the last that is removed
 		return nil
 	}
@@ -172,10 +169,4 @@ func (r *Run) noteResume() error {
 		r.summary.ResumeReads += int64(one.Reads)
 	}
 	return report.WriteJSON(path, m)
-}
-
-// ended returns how the run in Dir ended, if it need not be made again.
-func (r *Run) ended() (report.Summary, bool) {
-	s, err := report.ReadSummary(r.Dir)
-	return s, err == nil && finished(s.Status)
 }

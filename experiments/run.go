@@ -77,11 +77,15 @@ func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
 		return report.Summary{}, err
 	}
 	if r.Resume {
-		if err := r.find(); err != nil {
+		if err := r.adopt(); err != nil {
 			return report.Summary{}, err
 		}
-		if s, ok := r.ended(); ok {
+		if s, err := report.ReadSummary(r.Dir); err == nil && finished(s.Status) {
+			r.Notice(fmt.Sprintf("the run in %s is finished already", r.Dir))
 			return s, nil
+		}
+		if err := r.find(); err != nil {
+			return report.Summary{}, err
 		}
 	}
 	pool := op.NewPool(int(r.Spec.Train.ComputeThreads))
