@@ -123,14 +123,17 @@ func (c Checkpoints) save(p Checkpoint) (err error) {
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
 		}
 		sum := sha256.New()
-		err := WriteFile(filepath.Join(temporary, name), func(w io.Writer) error { return safetensors.Write(io.MultiWriter(w, sum), f) })
+		err := writeNew(filepath.Join(temporary, name), func(w io.Writer) error { return safetensors.Write(io.MultiWriter(w, sum), f) })
 		if err != nil {
 			return err
 		}
 		seal.Files[name] = hexadecimal(sum)
 	}
 	seal.Sum = seal.sum()
-	if err := WriteFile(filepath.Join(temporary, stateFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(seal) }); err != nil {
+	if err := writeNew(filepath.Join(temporary, stateFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(seal) }); err != nil {
+		return err
+	}
+	if err := syncFolder(temporary); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(folder); err != nil { // a damaged one
