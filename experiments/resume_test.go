@@ -399,3 +399,29 @@ func TestValuesThatDecideNothingAreFree(t *testing.T) {
 		}
 	}
 }
+
+func TestARunThatIsResumedDivergesWhereItWouldHave(t *testing.T) {
+	f := newFragile(64)
+	spec := f.spec(t, "log.every=1 steps")
+	dir := filepath.Join(t.TempDir(), "run")
+	if _, err := f.train(spec, dir, 8, never); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r := Run{Spec: spec, Dir: dir, Notice: func(string) {}}
+	if err := r.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, s, ok, err := r.latest()
+	if first := metricsOf(t, dir, report.KindTrain)[0]; err != nil || !ok || c.Step != 8 || !s.Divergence.Started || s.Divergence.First != *first.Loss {
+		t.Fatalf("the checkpoint of step %d knows %+v, %v", c.Step, s.Divergence, err)
+	}
+	s.Divergence.First, s.Divergence.Above = 1e-9, 97 // as after a loss that has been too high for long
+	c.State = s
+	if err := r.checkpoints().Save(c); err != nil {
+		t.Fatal(err)
+	}
+	var diverged train.Diverged
+	if _, err := f.train(spec, dir, never, never); !errors.As(err, &diverged) || diverged.Step != 11 {
+		t.Errorf("the run ended with %v, want that of step 11", err)
+	}
+}

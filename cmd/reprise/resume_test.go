@@ -75,6 +75,7 @@ func (v *victim) kill(workers int, moment func() bool) bool {
 		default:
 		}
 		if !moment() {
+			time.Sleep(100 * time.Microsecond)
 			continue
 		}
 		if cmd.Process.Signal(syscall.SIGSTOP) != nil {
