@@ -425,3 +425,18 @@ func TestARunThatIsResumedDivergesWhereItWouldHave(t *testing.T) {
 		t.Errorf("the run ended with %v, want that of step 11", err)
 	}
 }
+
+func TestARunThatWasKilledBeforeItsSummaryIsEndedOnce(t *testing.T) {
+	f := newFragile(64)
+	spec := f.spec(t, "stop.max_steps=15") // of which the last is evaluated, and has a checkpoint
+	whole, dir := f.whole(t, spec), f.whole(t, spec)
+	for _, name := range []string{"summary.json", FinalWeights} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := f.train(spec, dir, never, never); err != nil || s.Resumes != 1 {
+		t.Fatalf("the run ended with %v, after %d resumes", err, s.Resumes)
+	}
+	sameOutcome(t, whole, dir)
+}
