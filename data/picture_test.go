@@ -345,9 +345,9 @@ func madeJPEGs() []struct {
 		{"a header of 65500×65500", huge, "the picture is 65500×65500 pixels, want", [3]float64{}},
 		{"a header of 11264×11264", big, "the picture is 11264×11264 pixels, more than", [3]float64{}},
 		{"empty", []byte{}, "the picture is empty", [3]float64{}},
-		{"HTML", []byte("<html><body>404 not found</body></html>"), `it begins with "<html><body>404 "`, [3]float64{}},
-		{"gzip", zipped.Bytes(), "no JPEG, PNG or GIF", [3]float64{}},
-		{"BMP", append([]byte("BM"), make([]byte, 100)...), "no JPEG, PNG or GIF", [3]float64{}},
+		{"HTML", []byte("<html><body>404 not found</body></html>"), `it is a web page (HTML)`, [3]float64{}},
+		{"gzip", zipped.Bytes(), "no JPEG, PNG, GIF or WebP: it is packed with gzip", [3]float64{}},
+		{"BMP", append([]byte("BM"), make([]byte, 100)...), "no JPEG, PNG, GIF or WebP: it is a BMP", [3]float64{}},
 	}
 }
 

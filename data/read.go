@@ -21,17 +21,14 @@ func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faul
 	}, faults)
 }
 
-// Decode decodes the pictures of the examples, on up to workers goroutines.
-// Other inputs pass as they are.
+// Decode decodes the inputs that are [Encoded], on up to workers goroutines.
+// Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
 	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
-		p, ok := e.Input.(Picture)
-		if !ok {
-			return e, nil
+		if v, ok := e.Input.(Encoded); ok {
+			return v.Unpack(e)
 		}
-		p, err := p.Decode()
-		e.Input = p
-		return e, err
+		return e, nil
 	}, faults)
 }
 

@@ -115,6 +115,9 @@ func (r Replay) Form(form func(group []Example) (Batch, error)) func(group []Exa
 	}
 }
 
+// Hollow reports whether b has nothing but its origins; see [Replay].
+func (b Batch) Hollow() bool { return len(b.Inputs) == 0 }
+
 // From yields what follows the batches that were taken.
 func (r Replay) From(batches Seq[Batch]) Seq[Batch] {
 	if r.Batches == 0 {

@@ -123,7 +123,7 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	defer pool.Close()
 	begun := time.Now()
 	trace := &exec.Trace{}
-	update := &timedOptimizer{Optimizer: &optim.SGD{Momentum: 0.9, Nesterov: true, WeightDecay: 1e-4}}
+	update := &timedOptimizer{Optimizer: newOptimizer(&optim.SGD{Momentum: 0.9, Nesterov: true, WeightDecay: 1e-4}, pool)}
 	learner := &train.Learner{Model: model, Task: train.Classification(0), Optimizer: update, Build: nn.Config{Pool: pool, Trace: trace}}
 	if b.Ops {
 		trace.Clock = func() time.Duration { return time.Since(begun) }

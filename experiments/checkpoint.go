@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ type state struct {
 	Owed       bool             `json:"owed"`   // that evaluation was broken off, and is to be made again
 	Divergence train.Divergence `json:"divergence"`
 	Faults     faultState       `json:"faults"`
+	Turned     map[int]int64    `json:"turned"`  // pictures that EXIF turns, by number: the read that met it
 	Lines      int              `json:"lines"`   // of metrics.jsonl
 	Summary    report.Summary   `json:"summary"` // best values and the target, so far
 }
@@ -42,7 +44,7 @@ func (r *Run) checkpoints() train.Checkpoints {
 // keep writes a checkpoint of the moment after the step of p and all that
 // follows it. The simulated storage stands still meanwhile.
 func (r *Run) keep(p train.Progress) error {
-	if r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
+	if replayable(r.data.Train) != nil || r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
 		return nil
 	}
 	r.storage.Pause()
@@ -61,13 +63,22 @@ func (r *Run) keep(p train.Progress) error {
 		State: state{
 			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(),
 			Progress: p, Since: r.since, Losses: r.losses, Judged: r.judged, Owed: r.owed,
-			Divergence: r.divergence, Faults: r.faults.state(), Lines: r.metrics.Lines(), Summary: r.summary,
+			Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary,
 		},
 	})
 	if err == nil {
 		r.kept = p.Steps
 	}
 	return err
+}
+
+// replayable reports, as an error, training data whose order does not follow
+// from the number of records alone: how long each stream is shows at its end.
+func replayable(src data.Source) error {
+	if _, ok := src.(data.Stream); ok {
+		return errors.New("its training data are streams, which keep no checkpoint")
+	}
+	return nil
 }
 
 // The prefixes of the buffers in a checkpoint.
@@ -116,6 +127,7 @@ func (r *Run) restore(c train.Checkpoint, s state) error {
 	}
 	r.begun, r.since, r.losses, r.judged, r.owed = s.Progress, s.Since, s.Losses, s.Judged, s.Owed
 	r.divergence, r.summary, r.kept, r.whole = s.Divergence, s.Summary, c.Step, c.Step
+	r.turned.first = s.Turned
 	r.reached = s.Summary.StepsToTarget != nil
 	return nil
 }

@@ -55,9 +55,9 @@ func (s Spec) bearing(src data.Source) data.Faults {
 	return failing(src)
 }
 
-// fault is a line of errors.jsonl.
-type fault struct {
-	Part   string `json:"part"`   // train, validation or test
+// Fault is a record that cannot be read or decoded: a line of errors.jsonl.
+type Fault struct {
+	Part   string `json:"part"`   // such as train
 	Record int    `json:"record"` // its number in that part
 	Name   string `json:"name"`
 	Error  string `json:"error"`
@@ -65,7 +65,7 @@ type fault struct {
 
 // metFault is a fault with the training read that met it, or -1.
 type metFault struct {
-	fault
+	Fault
 	First int64 `json:"first"`
 }
 
@@ -106,7 +106,7 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 		if l.names[part+"/"+name] {
 			return nil
 		}
-		if err := l.list(metFault{fault{part, o.Index, name, err.Error()}, first}); err != nil {
+		if err := l.list(metFault{Fault{part, o.Index, name, err.Error()}, first}); err != nil {
 			return err
 		}
 		if n := len(l.records); n > l.max {
@@ -119,7 +119,7 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 // list notes a damaged record that was not met before.
 func (l *faultLog) list(f metFault) error {
 	l.records, l.names[f.Part+"/"+f.Name] = append(l.records, f), true
-	text, _ := json.Marshal(f.fault)
+	text, _ := json.Marshal(f.Fault)
 	if _, err := l.file.Write(append(text, '\n')); err != nil {
 		return fmt.Errorf("experiments: %w", err)
 	}

@@ -198,6 +198,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	}
 	s.PeakRSS = peakRSS()
 	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
+	s.Turned = r.turned.among(p.Reads)
 	return *s, errors.Join(append(errs, report.WriteSummary(r.Dir, *s))...)
 }
 

@@ -48,6 +48,7 @@ func DefaultRegistry() Registry {
 			"shards": func() Source { return new(Shards) },
 			"cifar":  func() Source { return new(Cifar) },
 			"idx":    func() Source { return new(Idx) },
+			"text":   func() Source { return newText() },
 		},
 		Augmentations: map[string]func() data.Augmentation{
 			"pad_crop":            func() data.Augmentation { return new(augment.PadCrop) },
@@ -55,6 +56,9 @@ func DefaultRegistry() Registry {
 			"flip":                func() data.Augmentation { return new(augment.Flip) },
 			"color_jitter":        func() data.Augmentation { return new(augment.ColorJitter) },
 			"cutout":              func() data.Augmentation { return new(augment.Cutout) },
+			"random_erasing":      func() data.Augmentation { return new(augment.RandomErasing) },
+			"rand_augment":        func() data.Augmentation { return new(augment.RandAugment) },
+			"trivial_augment":     func() data.Augmentation { return new(augment.TrivialAugment) },
 			"resize":              func() data.Augmentation { return new(augment.Resize) },
 			"center_crop":         func() data.Augmentation { return new(augment.CenterCrop) },
 		},

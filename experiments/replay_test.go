@@ -17,31 +17,40 @@ import (
 // digits is a source whose pictures tell the record they are, of which some
 // are damaged. It keeps the origins it was asked for.
 type digits struct {
+	records int
 	damaged func(record int) bool
 	mu      sync.Mutex
 	asked   []int64
 }
 
-func (d *digits) read(_ context.Context, o data.Origin) (data.Example, error) {
-	d.mu.Lock()
-	d.asked = append(d.asked, o.Read)
-	d.mu.Unlock()
-	if d.damaged != nil && d.damaged(o.Index) {
+func (d *digits) Len() int { return d.records }
+
+func (d *digits) through(read data.Reader) data.Reader {
+	return func(ctx context.Context, o data.Origin) (data.Example, error) {
+		d.mu.Lock()
+		d.asked = append(d.asked, o.Read)
+		d.mu.Unlock()
+		return read(ctx, o)
+	}
+}
+
+func (d *digits) Read(_ context.Context, i int) (data.Example, error) {
+	if d.damaged != nil && d.damaged(i) {
 		return data.Example{}, errors.New("damaged")
 	}
 	p := data.Picture{Pix: make([]uint8, 4*4*3), Width: 4, Height: 4}
-	for i := range p.Pix {
-		p.Pix[i] = uint8(o.Index*31 + i)
+	for at := range p.Pix {
+		p.Pix[at] = uint8(i*31 + at)
 	}
-	return data.Example{Input: p, Target: data.Class(o.Index % 3)}, nil
+	return data.Example{Input: p, Target: data.Class(i % 3)}, nil
 }
 
 // first returns so many batches of a pipeline that starts at a Replay, and the
 // reads of damaged records that were met.
-func (d *digits) first(t require, s Spec, records, batches int, at data.Replay) (out []data.Batch, skipped map[int64]struct{}) {
+func (d *digits) first(t require, s Spec, batches int, at data.Replay) (out []data.Batch, skipped map[int64]struct{}) {
 	skipped = map[int64]struct{}{}
 	skip := func(o data.Origin, _ error) error { skipped[o.Read] = struct{}{}; return nil }
-	for b, err := range s.Pipeline(context.Background(), records, d.read, skip, at) {
+	for b, err := range s.Pipeline(context.Background(), d, d.through, skip, at) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +71,7 @@ stop: {max_steps: 1}
 `
 
 func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
-	base := parse(t, replayed)
+	base, mixed := parse(t, replayed), parse(t, replayed, mixing, "input.mix.classes=3")
 	rapid.Check(t, func(t *rapid.T) {
 		s := base
 		s.Seed = rapid.Uint64Range(0, 1000).Draw(t, "seed")
@@ -73,6 +82,10 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		if s.Echo.Strategy == echo.Batch {
 			s.Echo.ShuffleBatches = rapid.IntRange(0, 5).Draw(t, "shuffle_batches")
 		}
+		if rapid.Bool().Draw(t, "mixed") {
+			s.Input.Mix = mixed.Input.Mix
+			s.Input.Mix.Redraw = rapid.Bool().Draw(t, "redraw")
+		}
 		s.Stages.Shuffle.Items = rapid.SampledFrom([]int{0, 1, 2, 7, 40}).Draw(t, "shuffle")
 		s.Stages.Prefetch = Buffer{Items: rapid.IntRange(0, 3).Draw(t, "prefetch")}
 		s.Stages.Readers = rapid.IntRange(1, 4).Draw(t, "readers")
@@ -80,13 +93,13 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		s.Train.Batch = rapid.IntRange(1, 8).Draw(t, "batch")
 		s.Data.Order = rapid.SampledFrom([]data.Ordering{data.Permuted, data.Sequential}).Draw(t, "order")
 		records := rapid.SampledFrom([]int{data.Endless, 5, 33}).Draw(t, "records")
-		var src digits
+		src := &digits{records: records}
 		if rapid.Bool().Draw(t, "damaged") {
 			src.damaged = func(record int) bool { return record%4 == 1 }
 		}
 		const more = 12
 		k := rapid.IntRange(0, 30).Draw(t, "k")
-		want, skipped := src.first(t, s, records, k+more, data.Replay{})
+		want, skipped := src.first(t, s, k+more, data.Replay{})
 
 		src.asked = nil
 		s.Stages.Readers, s.Stages.Workers, s.Stages.Prefetch.Items = s.Stages.Workers, s.Stages.Readers, 2
@@ -94,7 +107,7 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := src.first(t, s, records, more, at)
+		got, _ := src.first(t, s, more, at)
 		if !reflect.DeepEqual(got, want[k:]) {
 			t.Fatalf("from batch %d on, the origins are\n%v, want\n%v", k, origins(got), origins(want[k:]))
 		}
@@ -153,13 +166,13 @@ func TestAReplayHoldsWhatIsStillUsedAndNoMore(t *testing.T) {
 
 func TestAHeldRecordThatIsDamagedWhenItIsReadAgainEndsThePipeline(t *testing.T) {
 	s := parse(t, replayed, "pipeline.shuffle=8", "train.batch=4")
-	var src digits
+	src := &digits{records: 33}
 	at, err := s.Replay(t.Context(), 33, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	src.damaged = func(int) bool { return true }
-	for _, err = range s.Pipeline(t.Context(), 33, src.read, func(data.Origin, error) error { return nil }, at) {
+	for _, err = range s.Pipeline(t.Context(), src, nil, func(data.Origin, error) error { return nil }, at) {
 		break
 	}
 	if err == nil || !strings.Contains(err.Error(), "was good before the run was resumed: damaged") {

@@ -90,6 +90,9 @@ func (r *Run) find() error {
 	if !exists(filepath.Join(r.Dir, "meta.json")) { // the first file of a run, and the last that is removed
 		return nil
 	}
+	if err := replayable(r.data.Train); err != nil {
+		return fmt.Errorf("resuming: %s cannot be gone on with: %w; remove it to begin anew", r.Dir, err)
+	}
 	c, s, ok, err := r.latest()
 	if err != nil {
 		return fmt.Errorf("resuming: %w", err)

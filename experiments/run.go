@@ -38,6 +38,7 @@ type Run struct {
 	ema     *optim.EMA
 	storage *storage.Storage
 	faults  *faultLog
+	turned  turned
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
@@ -109,6 +110,9 @@ func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
 
 // open opens the data, tries a record of each part, and sizes the buffers.
 func (r *Run) open(ctx context.Context) (err error) {
+	if err := kernel.CheckPath(); err != nil {
+		return SpecError{err}
+	}
 	if r.Notice == nil {
 		r.Notice = func(string) {}
 	}
@@ -118,10 +122,13 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
-	if r.hollow, err = r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
+	if r.hollow, err = r.Spec.training(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
 		return err
 	}
 	r.Spec = r.Spec.sized(r.sample, r.hollow)
+	if t, ok := r.Spec.textual(); ok {
+		r.Notice(t.Unit())
+	}
 	m := r.Spec.Stages.Shuffle.Items
 	r.Notice(fmt.Sprintf("shuffle buffer: %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample)))
 	if n := r.data.Train.Len(); n != data.Endless && m > n {
@@ -133,10 +140,7 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
-	if err := kernel.CheckPath(); err != nil {
-		return SpecError{err}
-	}
-	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
+	model, err := r.Spec.Model.Value.Build(r.data.outputs())
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
@@ -144,7 +148,7 @@ func (r *Run) prepare(pool *op.Pool) error {
 	r.learner = &train.Learner{
 		Model:      model,
 		Task:       train.Classification(t.LabelSmoothing),
-		Optimizer:  fresh(t.Optimizer.Value),
+		Optimizer:  newOptimizer(t.Optimizer.Value, pool),
 		Accumulate: t.Accumulate,
 		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},
 		Clip: func(w []gorgonia.ValueGrad) (float64, error) {
@@ -176,6 +180,15 @@ func fresh[T any](p T) T {
 	c := reflect.New(reflect.TypeOf(p).Elem())
 	c.Elem().Set(reflect.ValueOf(p).Elem())
 	return c.Interface().(T)
+}
+
+// newOptimizer has the settings of o, and updates on the threads of pool if it can.
+func newOptimizer(o Optimizer, pool *op.Pool) Optimizer {
+	o = fresh(o)
+	if threaded, ok := o.(interface{ SetPool(p *op.Pool) }); ok {
+		threaded.SetPool(pool)
+	}
+	return o
 }
 
 // begin makes the directory and the files that are there from the start.
@@ -231,7 +244,8 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
 	meter := newMeter()
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train), r.at)
+	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), r.at)
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),

@@ -305,7 +305,7 @@ func TestDamagedRecordsAreSkippedListedAndCounted(t *testing.T) {
 				t.Errorf("%s: errors.jsonl holds\n%s", strategy, log)
 			}
 			for _, row := range rows {
-				var f fault
+				var f Fault
 				if err := json.Unmarshal([]byte(row), &f); err != nil || f.Part != "train" || f.Error == "" || !strings.HasPrefix(f.Name, root) {
 					t.Errorf("%s: a row is %s, %v", strategy, row, err)
 				}

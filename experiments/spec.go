@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/data/storage"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
@@ -17,7 +18,7 @@ type Spec struct {
 	Seed uint64 `yaml:"seed"`           // of everything drawn at random but the splits; default 0
 
 	Data     Data          `yaml:"data"`
-	Input    Input         `yaml:"input"`
+	Input    Input         `yaml:"input,omitempty"` // of pictures; text has none
 	Stages   StagesSpec    `yaml:"pipeline"`
 	Echo     echo.Spec     `yaml:"echo"`
 	Storage  StorageSpec   `yaml:"storage,omitempty"`
@@ -47,12 +48,15 @@ type Input struct {
 	Size int       `yaml:"size"`      // pixels; default 32
 	Mean []float32 `yaml:"mean,flow"` // of each channel, on a scale of 0 to 1; default ImageNet's
 	Std  []float32 `yaml:"std,flow"`
+	Exif string    `yaml:"exif"` // orientation: ignore (default, as torchvision) or apply
 
 	// Augment is applied to training pictures; default: a random resized crop
 	// of Size and a flip. Resize is applied to all others; default: the
 	// shorter side to Size, and the centre.
 	Augment []Choice[data.Augmentation] `yaml:"augment"`
 	Resize  []Choice[data.Augmentation] `yaml:"resize"`
+
+	Mix augment.Mix `yaml:"mix,omitempty"` // of the pictures of a training batch with one another; default: none
 }
 
 // StagesSpec sizes the stages.

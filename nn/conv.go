@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/reprise-ml/reprise/nn/op"
@@ -12,6 +14,7 @@ type Conv struct {
 	Out, Kernel int
 	Stride      int  // 0 means 1
 	Pad         int  // rows and columns of zeros on every side
+	Groups      int  // of channels, each made of its own inputs alone; divides in and Out, 0 means 1, in is depthwise
 	Bias        bool // add a bias [Out], at first 0
 	Init        Init // of the weight; nil means He{}
 }
@@ -25,8 +28,16 @@ func (l Conv) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	if init == nil {
 		init = He{}
 	}
-	w := s.Weight("weight", init, l.Kernel, l.Kernel, x.Shape()[3], l.Out)
-	y := s.Keep(op.Conv(s.Pool(), x, w, op.ConvConfig{Stride: l.Stride, Pad: l.Pad}))
+	in, groups := x.Shape()[3], l.Groups
+	if groups == 0 {
+		groups = 1
+	}
+	if groups < 0 || in%groups != 0 || l.Out%groups != 0 {
+		s.Fail(fmt.Errorf("%d groups do not divide %d channels of the input and %d of the output", groups, in, l.Out))
+		return x
+	}
+	w := s.Weight("weight", init, l.Kernel, l.Kernel, in/groups, l.Out)
+	y := s.Keep(op.Conv(s.Pool(), x, w, op.ConvConfig{Stride: l.Stride, Pad: l.Pad, Groups: groups}))
 	if !l.Bias || s.Err() != nil {
 		return y
 	}

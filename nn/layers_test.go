@@ -22,6 +22,8 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 	}{
 		{Conv{Out: 4, Kernel: 3}, image, []int{2, 5, 4, 4}, "weight[4 3 3 3]"},
 		{Conv{Out: 4, Kernel: 3, Stride: 2, Pad: 1, Bias: true}, image, []int{2, 4, 3, 4}, "weight[4 3 3 3] bias[4]"},
+		{Conv{Out: 8, Kernel: 3, Pad: 1, Groups: 2}, []int{2, 5, 5, 6}, []int{2, 5, 5, 8}, "weight[8 3 3 3]"},
+		{Conv{Out: 3, Kernel: 3, Stride: 2, Pad: 1, Groups: 3, Bias: true}, image, []int{2, 4, 3, 3}, "weight[3 1 3 3] bias[3]"},
 		{BatchNorm{}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
 		{BatchNorm{Momentum: 0.01, Epsilon: 1e-3, Ghost: 2}, []int{4, 3}, []int{4, 3}, "weight[3] bias[3] running_mean[3] running_var[3]"},
 		{BatchNorm{ReLU: true}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
@@ -150,6 +152,21 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 	}
 }
 
+func TestGroupsThatDoNotDivideTheChannelsAreRefused(t *testing.T) {
+	for _, l := range []Conv{{Out: 4, Kernel: 3, Groups: 2}, {Out: 4, Kernel: 3, Groups: 3}, {Out: 3, Kernel: 3, Groups: -1}, {Out: 6, Kernel: 3, Groups: 6}} {
+		var p Params
+		s := NewScope(&p, Config{})
+		s.Apply("conv", l, images(s, 1, 5, 5, 3))
+		want := fmt.Sprintf("nn: conv: %d groups do not divide 3 channels of the input and %d of the output", l.Groups, l.Out)
+		if err := s.Err(); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if p.Lookup("conv.weight") != nil {
+			t.Error("a weight was made")
+		}
+	}
+}
+
 // block is a convolution beside a skip connection, with a ReLU or without.
 type block struct{ Linear, Steps bool }
 
@@ -192,6 +209,8 @@ var everything = Sequential{
 	Residual{Body: Sequential{Conv{Out: 4, Kernel: 3, Pad: 1}, BatchNorm{}, Dropout{Rate: 0.2}}},
 	block{},
 	BatchNorm{ReLU: true},
+	Conv{Out: 8, Kernel: 3, Pad: 1, Groups: 2},
+	Conv{Out: 4, Kernel: 1},
 	MaxPool{Kernel: 2},
 	Residual{Body: Conv{Out: 8, Kernel: 3, Stride: 2, Pad: 1}, Shortcut: Shortcut{Out: 8, Stride: 2}},
 	Residual{Body: Residual{Body: Conv{Out: 8, Kernel: 1}}},

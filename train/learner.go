@@ -149,14 +149,22 @@ func weightOf(b data.Batch, from, to int) float64 {
 }
 
 // correct counts the rows of weight above 0 that are classified rightly, of
-// outputs for the rows of b from one on.
+// outputs for the rows of b from one on. The right class of a soft target is
+// that of most weight.
 func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
-	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
+	if len(b.Targets) != 1 || outputs[0].Dims() != 2 {
+		return 0
+	}
+	target, want := b.Targets[0], 1 // dimensions of classes
+	if target.I32 == nil {
+		want = 2 // of soft targets
+	}
+	if len(target.Shape) != want {
 		return 0
 	}
 	n := 0
 	for row := range outputs[0].Shape()[0] {
-		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == int(b.Targets[0].I32[from+row]) {
+		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == classOf(target, from+row) {
 			n++
 		}
 	}

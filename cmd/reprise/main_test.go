@@ -115,6 +115,19 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 	}
 }
 
+func TestAKernelThatIsNotThereIsAWrongUse(t *testing.T) {
+	dir := folder(t)
+	t.Setenv("REPRISE_KERNEL", "sse")
+	for _, args := range [][]string{
+		{"train", "-c", "run.yaml"}, {"compare", "-c", "run.yaml"}, {"explain", "-c", "run.yaml"}, {"bench", "step"}, {"quickstart"},
+	} {
+		_, stderr, code := reprise(t, dir, args...)
+		if code != 2 || !strings.Contains(stderr, "REPRISE_KERNEL=sse is not a path") || strings.Contains(stderr, "goroutine ") {
+			t.Errorf("%v: exit code %d, want 2; stderr:\n%s", args, code, stderr)
+		}
+	}
+}
+
 func TestTooManyDamagedRecordsEndWithFive(t *testing.T) {
 	dir := folder(t)
 	var good bytes.Buffer

@@ -126,6 +126,9 @@ func printSummary(dir string, s report.Summary) {
 	if s.BadRecords > 0 {
 		fmt.Printf("  %d damaged records skipped, %d reads of them: %s\n", s.BadRecords, s.BadReads, filepath.Join(dir, "errors.jsonl"))
 	}
+	if s.Turned > 0 {
+		fmt.Printf("  %d pictures are to be turned, as their EXIF orientation says (input.exif)\n", s.Turned)
+	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
 	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
 	if s.FinalValError != nil {

@@ -20,6 +20,9 @@
 //
 //	Resize{Size: 256}, CenterCrop{Size: 224}
 //
+// [RandAugment] or [TrivialAugment] goes after these, and what erases last.
+// Mixing pictures with one another is the business of a whole batch: [Mix].
+//
 // What cuts comes first: it converts only the pixels that it keeps.
 //
 // Resampling is bilinear with antialiasing, as PIL's BILINEAR: where a picture

@@ -297,6 +297,35 @@ func TestColumnSumsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 	})
 }
 
+func TestSumsOfSquaresAgreeWithTheReferenceAtAnyLength(t *testing.T) {
+	everyPath(t, func(t *testing.T) {
+		for _, n := range []int{0, 1, 3, 7, 15, 16, 17, 63, 64, 65, 127, 200, chunk - 1, chunk + 77, 5*chunk + 3} {
+			for _, scale := range []float32{1, 1e30, 1e-30} { // a square is beyond float32
+				x := random(n+1, 1)[:n]
+				var want float64
+				for i := range x {
+					x[i] *= scale
+					want += float64(x[i]) * float64(x[i])
+				}
+				if got := SumOfSquares(x); !(math.Abs(got-want) <= 1e-13*want) {
+					t.Errorf("%d numbers about %g: %v, want %v", n, scale, got, want)
+				}
+			}
+		}
+		for _, at := range []int{0, 20, 80, 98} {
+			x := random(99, 1)
+			x[at] = float32(math.Inf(-1))
+			if got := SumOfSquares(x); !math.IsInf(got, 1) {
+				t.Errorf("the sum with -∞ at %d is %v", at, got)
+			}
+			x[at] = nan
+			if got := SumOfSquares(x); !math.IsNaN(got) {
+				t.Errorf("the sum with NaN at %d is %v", at, got)
+			}
+		}
+	})
+}
+
 func TestPixelsHaveTheSameBitsOnEveryPath(t *testing.T) {
 	for _, ch := range []int{1, 2, 3, 4, 5} {
 		for _, n := range []int{0, 1, 15, 16, 17, 47, 48, 100, chunk} {
@@ -335,6 +364,7 @@ func TestPassesDoNotAllocate(t *testing.T) {
 			norm.BackwardSkip(y, z[:15], z[15:30], x, x[:15], y, z, false)
 			norm.BackwardInput(y, x, z)
 			ColumnSums(sums, x)
+			SumOfSquares(x)
 			ReLU(y, x)
 			ReLUBackward(y, x, z)
 			Scale(y, x, 2)

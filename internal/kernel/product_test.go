@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func (s ProductShape) check(t failer, p *Pool, biased bool) {
+// product is the reference of Product; bias may be nil.
+func (s ProductShape) product(a, b, bias, before []float32) sums {
 	batch := max(1, s.Batch)
-	a, b, bias, before := random(batch*s.M*s.K, 1), random(batch*s.K*s.N, 2), random(s.N, 3), random(batch*s.M*s.N, 4)
 	want := newSums(batch * s.M * s.N)
 	for i := range batch {
 		for m := range s.M {
@@ -28,7 +28,7 @@ func (s ProductShape) check(t failer, p *Pool, biased bool) {
 				if s.Accumulate {
 					want.add(at, before[at], 1)
 				}
-				if biased {
+				if bias != nil {
 					want.add(at, bias[n], 1)
 				}
 				if s.ReLU {
@@ -41,10 +41,16 @@ func (s ProductShape) check(t failer, p *Pool, biased bool) {
 			}
 		}
 	}
+	return want
+}
+
+func (s ProductShape) check(t failer, p *Pool, biased bool) {
+	batch := max(1, s.Batch)
+	a, b, bias, before := random(batch*s.M*s.K, 1), random(batch*s.K*s.N, 2), random(s.N, 3), random(batch*s.M*s.N, 4)
 	if !biased {
 		bias = nil
 	}
-	kernel := NewProduct(p, s)
+	want, kernel := s.product(a, b, bias, before), NewProduct(p, s)
 	for range 2 {
 		y := garbage(len(before))
 		if s.Accumulate {

@@ -45,6 +45,13 @@ func largeCases() []opCase {
 		{name: "conv", inputs: []tensor.Shape{image, {3, 3, 18, 11}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Stride: 2})
 		}},
+		{name: "grouped conv", inputs: []tensor.Shape{image, {3, 3, 6, 12}}, build: func(p *op.Pool, in nodes) (node, error) {
+			return op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Groups: 3})
+		}},
+		{name: "depthwise conv and batchNormReLU", inputs: []tensor.Shape{image, {3, 3, 1, 18}, {18}, {18}}, build: func(p *op.Pool, in nodes) (node, error) {
+			h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Groups: 18}))
+			return op.BatchNormReLU(p, h, in[2], in[3], op.NewStatistics(18), op.BatchNormConfig{Train: true})
+		}},
 		{name: "linear", inputs: []tensor.Shape{{67, 130}, {70, 130}, {70}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.Linear(p, in[0], in[1], in[2])
 		}},

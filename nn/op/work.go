@@ -13,7 +13,8 @@ type Multiplier interface {
 	// with the zeros of a padding count, biases do not.
 	FLOPs() int64
 	// Geometry is its shape without the batch, of a gradient that of the layer: kernel, channels
-	// and image as in 3x3 16→32 32x32→16x16 (the image once where it stays); 64→10 of a linear layer.
+	// and image as in 3x3 16→32 32x32→16x16 (the image once where it stays), 3x3 16→32 in 4 groups 32x32; 64→10 of a
+	// linear layer.
 	Geometry() string
 }
 
@@ -63,7 +64,11 @@ func convGeometry(w, x, y tensor.Shape) string {
 	if x[1] != y[1] || x[2] != y[2] {
 		image += fmt.Sprintf("→%dx%d", y[1], y[2])
 	}
-	return fmt.Sprintf("%dx%d %d→%d %s", w[0], w[1], w[2], w[3], image)
+	channels := fmt.Sprintf("%d→%d", x[3], w[3])
+	if groups := x[3] / w[2]; groups > 1 {
+		channels += fmt.Sprintf(" in %d groups", groups)
+	}
+	return fmt.Sprintf("%dx%d %s %s", w[0], w[1], channels, image)
 }
 
 func linearGeometry(w tensor.Shape) string { return fmt.Sprintf("%d→%d", w[1], w[0]) }
