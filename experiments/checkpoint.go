@@ -30,6 +30,7 @@ type state struct {
 	Losses     float64          `json:"losses"` // since then
 	Judged     int64            `json:"judged"` // steps at the last evaluation
 	Owed       bool             `json:"owed"`   // that evaluation was broken off, and is to be made again
+	Best       float64          `json:"best"` // main score of the best weights
 	Divergence train.Divergence `json:"divergence"`
 	Faults     faultState       `json:"faults"`
 	Turned     map[int]int64    `json:"turned"`  // pictures that EXIF turns, by number: the read that met it
@@ -63,7 +64,7 @@ func (r *Run) keep(p train.Progress) error {
 		State: state{
 			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(),
 			Progress: p, Since: r.since, Losses: r.losses, Judged: r.judged, Owed: r.owed,
-			Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary,
+			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary,
 		},
 	})
 	if err == nil {
@@ -127,7 +128,7 @@ func (r *Run) restore(c train.Checkpoint, s state) error {
 	}
 	r.begun, r.since, r.losses, r.judged, r.owed = s.Progress, s.Since, s.Losses, s.Judged, s.Owed
 	r.divergence, r.summary, r.kept, r.whole = s.Divergence, s.Summary, c.Step, c.Step
-	r.turned.first = s.Turned
+	r.best, r.turned.first = s.Best, s.Turned
 	r.reached = s.Summary.StepsToTarget != nil
 	return nil
 }

@@ -123,7 +123,7 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 	if s, err = c.settle(ctx, s); err != nil {
 		return Table{}, err
 	}
-	t := Table{Target: s.Stop.Target.String(), Rows: make([]Row, len(arms))}
+	t := Table{Target: s.Stop.Target.String(), Metric: ValError, Rows: make([]Row, len(arms))}
 	for i, arm := range arms {
 		t.Rows[i].Arm = arm
 	}
@@ -138,6 +138,9 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 				return Table{}, fmt.Errorf("%v, seed %d: %w", arm, s.Seed+uint64(n), err)
 			}
 			t.Rows[i].Runs = append(t.Rows[i].Runs, summary)
+			if summary.FinalValPerplexity != nil {
+				t.Metric = ValLoss
+			}
 		}
 	}
 	t.summarise()

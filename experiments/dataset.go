@@ -30,9 +30,6 @@ type Dataset struct {
 	Vocabulary int         // tokens that there are; 0 but of text
 }
 
-// outputs is how many things a model tells apart: classes, or tokens.
-func (d *Dataset) outputs() int { return max(len(d.Classes), d.Vocabulary) }
-
 // Open opens the data of s, and returns s with the defaults filled in that
 // depend on the data: the splits, and how often to evaluate.
 func (s Spec) Open() (Spec, *Dataset, error) {
@@ -190,6 +187,14 @@ func (d *Dataset) check(s Spec) error {
 		return fmt.Errorf("train.batch: is %d, more than the %d records of data.train (%s)", s.Train.Batch, n, s.Data.Train)
 	}
 	return nil
+}
+
+// shape is what d asks of a model.
+func (d *Dataset) shape(s Spec) Shape {
+	if t, ok := s.textual(); ok {
+		return Shape{Classes: d.Vocabulary, Context: t.Length()}
+	}
+	return Shape{Size: s.Input.Size, Classes: len(d.Classes)}
 }
 
 // errNoPicture is found where the records tried are all damaged.

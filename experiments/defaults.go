@@ -124,8 +124,6 @@ func (s Spec) problems() []error {
 	if c, ok := s.Data.Source.Value.(interface{ Check() error }); ok {
 		check("data.source."+s.Data.Source.Name, c.Check())
 	}
-	oneOf("input.exif", s.Input.Exif, ExifIgnore, ExifApply)
-	check("input.mix", s.Input.Mix.Check())
 	check("echo", s.Echo.Check())
 	if err := s.echoesNothing(); err != nil {
 		bad("echo.strategy", "%v", err)

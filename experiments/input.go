@@ -57,16 +57,23 @@ func (in Input) problems() []error {
 			}
 		}
 	}
+	if in.Exif != ExifIgnore && in.Exif != ExifApply {
+		bad("exif", "is %q%s", in.Exif, suggest(in.Exif, []string{ExifIgnore, ExifApply}))
+	}
+	if err := in.Mix.Check(); err != nil {
+		_, text, _ := strings.Cut(err.Error(), ": ")
+		bad("mix", "%s", text)
+	}
 	return errs
 }
 
 // none reports whether nothing is set.
 func (in Input) none() bool {
-	return in.Size == 0 && len(in.Mean)+len(in.Std)+len(in.Augment)+len(in.Resize) == 0
+	return in.Size == 0 && len(in.Mean)+len(in.Std)+len(in.Augment)+len(in.Resize) == 0 && in.Exif == "" && in.Mix == (augment.Mix{})
 }
 
 // isDefault reports whether in is what it is where no Spec mentions it.
 func (in Input) isDefault() bool {
 	d := defaults().Input
-	return in.Augment == nil && in.Resize == nil && in.Size == d.Size && slices.Equal(in.Mean, d.Mean) && slices.Equal(in.Std, d.Std)
+	return in.Augment == nil && in.Resize == nil && in.Size == d.Size && in.Exif == d.Exif && in.Mix == d.Mix && slices.Equal(in.Mean, d.Mean) && slices.Equal(in.Std, d.Std)
 }

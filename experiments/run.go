@@ -32,6 +32,7 @@ type Run struct {
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
 	data    *Dataset
+	shape   Shape        // of the data
 	sample  data.Example // of the training data, prepared
 	hollow  data.Batch   // of copies of it, for its shape
 	learner *train.Learner
@@ -45,6 +46,7 @@ type Run struct {
 	losses  float64        // since then
 	judged  int64          // steps at the last evaluation
 	owed    bool           // that evaluation was broken off
+	best    float64        // main score of BestWeights
 	reached bool
 
 	divergence train.Divergence
@@ -119,6 +121,10 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
 		return SpecError{err}
 	}
+	r.shape = r.data.shape(r.Spec)
+	if err := r.Spec.Stop.Target.check(r.shape); err != nil {
+		return SpecError{fmt.Errorf("stop.target: %w", err)}
+	}
 	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
@@ -140,14 +146,14 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
-	model, err := r.Spec.Model.Value.Build(r.data.outputs())
+	model, err := r.Spec.Model.Value.Build(r.shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	t := r.Spec.Train
 	r.learner = &train.Learner{
 		Model:      model,
-		Task:       train.Classification(t.LabelSmoothing),
+		Task:       r.shape.task(t.LabelSmoothing),
 		Optimizer:  newOptimizer(t.Optimizer.Value, pool),
 		Accumulate: t.Accumulate,
 		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},

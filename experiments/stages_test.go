@@ -83,7 +83,7 @@ func TestARecordThatIsDamagedInEveryEpochDoesNotEndTheRun(t *testing.T) {
 // wide is a model whose kernel is larger than the pictures.
 type wide struct{}
 
-func (*wide) Build(int) (nn.Model, error) { return nn.Single(nn.Conv{Out: 2, Kernel: 9}), nil }
+func (*wide) Build(Shape) (nn.Model, error) { return nn.Single(nn.Conv{Out: 2, Kernel: 9}), nil }
 
 func TestAModelThatDoesNotFitThePicturesIsAnErrorOfTheSpec(t *testing.T) {
 	_, r := newLab(64)

@@ -14,9 +14,10 @@ import (
 // examples are tokens.
 type Textual interface {
 	Source
-	Length() int              // the most tokens of an example: batches have that many in a row
-	Vocabulary() (int, error) // how many tokens there are
-	Unit() string             // what an example is, for people
+	Length() int                  // the most tokens of an example: batches have that many in a row
+	Vocabulary() (int, error)     // how many tokens there are
+	Unit() string                 // what an example is, for people
+	Config() (text.Config, error) // what text is made into, and how
 }
 
 // Text is text in files: package text. Its parts are those of [text.Files].
@@ -58,8 +59,8 @@ func (t *Text) files() (map[string][]string, error) {
 	return text.Files(path)
 }
 
-// load returns what text is made into; it reads the tokenizer once.
-func (t *Text) load() (text.Config, error) {
+// Config implements [Textual]. It reads the tokenizer once.
+func (t *Text) Config() (text.Config, error) {
 	if t.tokenizer == nil {
 		name, err := t.Tokenizer.Expand()
 		if err == nil {
@@ -88,7 +89,7 @@ func (t *Text) Open(base string) (data.Source, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s has no part %q, but %s", t.Path, base, strings.Join(slices.Sorted(maps.Keys(parts)), ", "))
 	}
-	c, err := t.load()
+	c, err := t.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (t *Text) Length() int { return t.Context }
 
 // Vocabulary implements [Textual].
 func (t *Text) Vocabulary() (int, error) {
-	c, err := t.load()
+	c, err := t.Config()
 	if err != nil {
 		return 0, err
 	}

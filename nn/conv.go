@@ -60,12 +60,13 @@ func (l MaxPool) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	return s.Keep(op.MaxPool(s.Pool(), x, op.PoolConfig{Kernel: l.Kernel, Stride: l.Stride, Pad: l.Pad}))
 }
 
-// GlobalAvgPool is the mean over all pixels: [rows, height, width, channels] to [rows, channels].
+// GlobalAvgPool is the mean over all pixels, [rows, height, width, channels] to [rows, channels], or over all tokens, [rows, tokens,
+// channels] to [rows, channels].
 type GlobalAvgPool struct{}
 
 // Apply implements [Layer].
 func (GlobalAvgPool) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
-	if !s.wants(x, "rows", "height", "width", "channels") {
+	if x.Dims() != 3 && !s.wants(x, "rows", "height", "width", "channels") {
 		return x
 	}
 	return s.Keep(op.GlobalAvgPool(s.Pool(), x))

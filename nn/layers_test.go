@@ -40,6 +40,20 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 		{Flatten{}, []int{2, 5}, []int{2, 5}, ""},
 		{Linear{Out: 4}, []int{2, 5}, []int{2, 4}, "weight[4 5] bias[4]"},
 		{Linear{Out: 4, NoBias: true, Init: Ones}, []int{2, 5}, []int{2, 4}, "weight[4 5]"},
+		{Linear{Out: 4}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
+		{Linear{Out: 4, GELU: true}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
+		{GELU{}, image, image, ""},
+		{LayerNorm{}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[3] bias[3]"},
+		{Position{Context: 6}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[6 3]"},
+		{Position{Context: 4, Sinusoidal: true}, []int{2, 4, 3}, []int{2, 4, 3}, ""},
+		{ImagePositions{}, []int{2, 4, 3}, []int{2, 4, 3}, "pos_embedding[1 4 3]"},
+		{ClassToken{}, image, []int{2, 43, 3}, "class_token[1 1 3]"},
+		{FirstToken{}, []int{2, 4, 3}, []int{2, 3}, ""},
+		{Tokens{}, image, []int{2, 42, 3}, ""},
+		{Tokens{}, []int{2, 4, 3}, []int{2, 4, 3}, ""},
+		{GlobalAvgPool{}, []int{2, 4, 3}, []int{2, 3}, ""},
+		{Attention{Heads: 2, Causal: true}, []int{2, 4, 12}, []int{2, 4, 4}, ""},
+		{MultiHeadAttention{Heads: 2}, []int{2, 4, 6}, []int{2, 4, 6}, "in_proj_weight[18 6] in_proj_bias[18] out_proj.weight[6 6] out_proj.bias[6]"},
 		{Sequential{Flatten{}, Linear{Out: 2}, ReLU{}, Linear{Out: 3}}, image, []int{2, 3}, "1.weight[2 126] 1.bias[2] 3.weight[3 2] 3.bias[3]"},
 		{Residual{Body: Linear{Out: 5}}, []int{2, 5}, []int{2, 5}, "weight[5 5] bias[5]"},
 		{Residual{Body: Linear{Out: 4}, Shortcut: Linear{Out: 4, NoBias: true}}, []int{2, 5}, []int{2, 4}, "weight[4 5] bias[4] shortcut.weight[4 5]"},
@@ -201,7 +215,7 @@ func TestANormalisationPlusASkipConnectionAgreesWithItsSteps(t *testing.T) {
 	}
 }
 
-// everything has every layer there is, and values with more than one gradient.
+// everything has every layer for images there is, and values with more than one gradient.
 var everything = Sequential{
 	Conv{Out: 4, Kernel: 3, Pad: 1, Bias: true},
 	BatchNorm{Ghost: 2},

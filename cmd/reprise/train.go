@@ -131,11 +131,17 @@ func printSummary(dir string, s report.Summary) {
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
 	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
-	if s.FinalValError != nil {
+	switch {
+	case s.FinalValError != nil:
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)
+	case s.FinalValPerplexity != nil:
+		fmt.Printf("  val_loss %.4f nats a token, best %.4f at step %d: a perplexity of %.2f\n", *s.FinalValLoss, *s.BestValLoss, *s.BestStep, *s.BestValPerplexity)
 	}
-	if s.TestError != nil {
+	switch {
+	case s.TestError != nil:
 		fmt.Printf("  test_error %.4f, of the best weights\n", *s.TestError)
+	case s.TestPerplexity != nil:
+		fmt.Printf("  test_loss %.4f, a perplexity of %.2f, of the best weights\n", *s.TestLoss, *s.TestPerplexity)
 	}
 	fmt.Printf("  files: %s\n", dir)
 }

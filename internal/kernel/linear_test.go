@@ -70,3 +70,35 @@ func checkLinearBits(t *testing.T) {
 		checkSameBits(t, "results", all(p), want)
 	}
 }
+
+func TestLinearWithGELUIsLinearAndGELU(t *testing.T) {
+	p := NewPool(2)
+	defer p.Close()
+	everyPath(t, func(t *testing.T) {
+		for _, s := range []LinearShape{{1, 1, 1}, {7, 5, 33}, {300, 40, 100}, {150, 1100, 70}} {
+			x, w, b, dy, pre := random(s.N*s.In, 1), random(s.Out*s.In, 2), random(s.Out, 3), random(s.N*s.Out, 4), random(s.N*s.In, 5)
+			want, gotPre, got := garbage(len(dy)), garbage(len(dy)), garbage(len(dy))
+			l := NewLinearForward(p, s)
+			l.RunGELU(got, gotPre, x, w, b)
+			l.Run(want, x, w, b)
+			checkSameBits(t, "before GELU", gotPre, want)
+			GELU(want, want)
+			checkSameBits(t, "GELU", got, want)
+			l.RunGELU(got, got, x, w, b)
+			checkSameBits(t, "GELU in place", got, want)
+
+			want, got = garbage(len(x)), garbage(len(x))
+			d := NewLinearBackwardData(p, s)
+			d.RunGELU(got, pre, w, dy)
+			d.Run(want, w, dy)
+			GELUBackward(want, pre, want)
+			checkSameBits(t, "gradient", got, want)
+			if n := testing.AllocsPerRun(5, func() {
+				l.RunGELU(dy, dy, x, w, b)
+				d.RunGELU(got, pre, w, dy)
+			}); n != 0 {
+				t.Errorf("%v allocations a run", n)
+			}
+		}
+	})
+}

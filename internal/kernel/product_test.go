@@ -36,7 +36,7 @@ func (s ProductShape) product(a, b, bias, before []float32) sums {
 				}
 				if s.GELU {
 					v := want.value[at]
-					want.value[at] = v / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+					want.value[at] = v * (1 + math.Erf(v/math.Sqrt2)) / 2
 				}
 			}
 		}
@@ -79,6 +79,7 @@ func TestProductsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 var largeProducts = []ProductShape{
 	{M: 300, N: 70, K: 300},
 	{M: 150, N: 65, K: 290, TransposeA: true, Accumulate: true},
+	{M: 1024, N: 33, K: 20, TransposeA: true},
 	{M: 15, N: 48, K: 1024, TransposeB: true, ReLU: true},
 	{M: 5, N: 33, K: 1100, GELU: true},
 	{M: 4, N: 48, K: 1025, TransposeA: true},

@@ -60,7 +60,10 @@ func fixed(g *gorgonia.ExprGraph, name string, t *tensor.Dense) *gorgonia.Node {
 	return gorgonia.NewTensor(g, t.Dtype(), t.Dims(), gorgonia.WithShape(t.Shape()...), gorgonia.WithName(name), gorgonia.WithValue(t))
 }
 
-func opCases() []opCase {
+func opCases() []opCase { return append(imageCases(), sequenceCases()...) }
+
+// imageCases are the operations on images and rows.
+func imageCases() []opCase {
 	type nodes = gorgonia.Nodes
 	type node = *gorgonia.Node
 	grouped := func(groups, n, h, w, in, kh, kw, out, stride, pad int) opCase {

@@ -44,8 +44,10 @@ type Line struct {
 	GradNorm       *float64 `json:"grad_norm,omitempty"` // of the last step, before clipping
 	ValLoss        *float64 `json:"val_loss,omitempty"`
 	ValError       *float64 `json:"val_error,omitempty"`
+	ValPerplexity  *float64 `json:"val_perplexity,omitempty"` // of text: e to the power of val_loss
 	TestLoss       *float64 `json:"test_loss,omitempty"`
 	TestError      *float64 `json:"test_error,omitempty"`
+	TestPerplexity *float64 `json:"test_perplexity,omitempty"`
 	WallSeconds    float64  `json:"wall_seconds"` // since the first step
 	WaitSeconds    float64  `json:"wait_seconds"` // of those, waiting for data
 	StepSeconds    float64  `json:"step_seconds"` // of those, in steps
