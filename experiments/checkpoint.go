@@ -30,7 +30,7 @@ type state struct {
 	Losses     float64          `json:"losses"` // since then
 	Judged     int64            `json:"judged"` // steps at the last evaluation
 	Owed       bool             `json:"owed"`   // that evaluation was broken off, and is to be made again
-	Best       float64          `json:"best"` // main score of the best weights
+	Best       float64          `json:"best"`   // main score of the best weights
 	Divergence train.Divergence `json:"divergence"`
 	Faults     faultState       `json:"faults"`
 	Turned     map[int]int64    `json:"turned"`  // pictures that EXIF turns, by number: the read that met it

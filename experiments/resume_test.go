@@ -440,3 +440,44 @@ func TestARunThatWasKilledBeforeItsSummaryIsEndedOnce(t *testing.T) {
 	}
 	sameOutcome(t, whole, dir)
 }
+
+// killedAfter makes the directory of a finished run that of one that was
+// killed after a checkpoint.
+func killedAfter(t *testing.T, dir string, step int64) {
+	t.Helper()
+	r := Run{Dir: dir}
+	steps, err := r.checkpoints().Steps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if s > step {
+			err = errors.Join(err, os.RemoveAll(r.checkpoints().Folder(s)))
+		}
+	}
+	if err := errors.Join(err, os.Remove(filepath.Join(dir, "summary.json"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALanguageModelIsResumedToo(t *testing.T) {
+	spec := rhyme(t, "model.transformer.dropout=0.2", "echo={strategy: example, factor: 1.5}", "evaluate.every=5 steps", "checkpoint={every: 4 steps, keep: 9}")
+	_, whole := trained(t, spec)
+	_, dir := trained(t, spec)
+	killedAfter(t, dir, 4)
+	r := Run{Spec: spec, Dir: dir, Resume: true}
+	if s, err := r.Train(t.Context()); err != nil || s.Resumes != 1 || s.ResumeReads == 0 {
+		t.Fatalf("the run ended with %v, %+v", err, s)
+	}
+	sameOutcome(t, whole, dir)
+}
+
+func TestARunOnStreamsIsNotResumed(t *testing.T) {
+	spec := rhyme(t, "data.source.text.stream=true", "data.source.text.path="+corpus(t, map[string]int{"train/a": 40, "train/b": 50, "valid/x": 9}), "checkpoint.every=4 steps")
+	_, dir := trained(t, spec)
+	killedAfter(t, dir, 0)
+	r := Run{Spec: spec, Dir: dir, Resume: true}
+	if _, err := r.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "its training data are streams, which keep no checkpoint") {
+		t.Errorf("the error is %v", err)
+	}
+}
