@@ -89,12 +89,13 @@ func pointer[T any](v T) *T { return &v }
 func (r *Run) judge(ctx context.Context, p train.Progress) error {
 	r.storage.Pause()
 	defer r.storage.Resume()
-	r.judged = p.Steps
+	r.judged, r.owed = p.Steps, true
 	return r.averaged(func() error {
 		found, err := r.evaluate(ctx, "validation", r.data.Validation)
 		if err != nil {
 			return err
 		}
+		r.owed = false
 		if math.IsNaN(found.Loss) || math.IsInf(found.Loss, 0) {
 			return train.Diverged{Step: p.Steps, What: fmt.Sprintf("the loss of the validation data is %g", found.Loss)}
 		}
@@ -180,6 +181,9 @@ func (r *Run) save(name string, p train.Progress) error {
 // with err.
 func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
 	errs := []error{err} // in one list, so that a caller sees whether there is more than the end itself
+	if ctx.Err() != nil && (r.whole == p.Steps || r.owed) {
+		errs = append(errs, r.keep(p)) // of the moment before the lines below
+	}
 	if p.Steps > r.since.Steps {
 		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
