@@ -64,9 +64,11 @@ func (b Batch) Echo(n int) Batch {
 // Format says how the values of examples become rows of a batch.
 type Format struct {
 	Mean, Std []float32 // of each colour channel of a picture, on a scale of 0 to 1; empty means 0 and 1
+	Context   int       // tokens of a row, to which shorter ones are filled up; 0 means that all must be equally long
 }
 
-// Batch joins a group of examples, at least one, in a batch.
+// Batch joins a group of examples, at least one, in a batch. Where targets are
+// tokens that are filled up to a context, it has weights, 0 on the filling.
 func (f Format) Batch(group []Example) (Batch, error) {
 	b := Batch{Origins: make([]Origin, len(group))}
 	inputs, targets := make([]Value, len(group)), make([]Value, len(group))
@@ -87,6 +89,9 @@ func (f Format) Batch(group []Example) (Batch, error) {
 			return Batch{}, fmt.Errorf("data: %s of a batch: %w (its records are %s)", part.name, err, indices(b.Origins))
 		}
 		*part.to = []Array{a}
+	}
+	if _, ok := targets[0].(Tokens); ok && f.Context > 0 {
+		b.Weights = present(targets, f.Context)
 	}
 	return b, nil
 }

@@ -1,5 +1,7 @@
 package data
 
+import "slices"
+
 // Batches groups size items at a time, made into a batch by form, and drops a
 // short last group. A failure of form ends the stream. The group is form's
 // only until it returns.
@@ -8,20 +10,28 @@ func Batches[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Se
 }
 
 // Padded repeats the last item of in until their number is a multiple of
-// size, and gives the batches that form makes of them weights that are 0 on
-// the repeats. It is how evaluation sees every example just once in batches
+// size, and makes the weights of the repeats 0 in the batches that form makes;
+// those of other rows stay, or are 1 where form sets none. It is how evaluation sees every example just once in batches
 // of one size.
 func Padded[T any](in Seq[T], size int, form func(group []T) (Batch, error)) Seq[Batch] {
 	return groups(in, size, true, func(group []T, real int) (Batch, error) {
 		b, err := form(group)
 		if err == nil {
-			b.Weights = Array{Shape: []int{size}, F32: make([]float32, size)}
-			for i := range real {
-				b.Weights.F32[i] = 1
-			}
+			b.Weights = b.Weights.first(real, size)
 		}
 		return b, err
 	})
+}
+
+// first returns the weights w of size rows, 1 where there are none, with 0
+// from row n on.
+func (w Array) first(n, size int) Array {
+	if w.F32 == nil {
+		w = Array{Shape: []int{size}, F32: slices.Repeat([]float32{1}, size)}
+	}
+	w.F32 = slices.Clone(w.F32)
+	clear(w.F32[n*len(w.F32)/size:])
+	return w
 }
 
 // groups makes a batch of each size items, of which the first real are no

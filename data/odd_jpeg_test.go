@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -82,8 +83,8 @@ func TestOddFilesAreDecodedAsPILDoesOrRefused(t *testing.T) {
 		"corrupt34_3.jpg":           {refused: "2544×3300 pixels, more than 5505 bytes of JPEG can hold"},
 		"corrupt34_4.jpg":           {refused: "2544×3300 pixels, more than 5092 bytes of JPEG can hold"},
 		"empty.jpg":                 {refused: "the picture is empty"},
-		"gzip_named.jpg":            {refused: "no JPEG, PNG or GIF"},
-		"html_named.jpg":            {refused: "no JPEG, PNG or GIF"},
+		"gzip_named.jpg":            {refused: "no JPEG, PNG, GIF or WebP: it is packed with gzip"},
+		"html_named.jpg":            {refused: "no JPEG, PNG, GIF or WebP: it is a web page (HTML)"},
 		"huge_header_65500.jpg":     {refused: "the picture is 65500×65500 pixels"},
 		"lossless.jpg":              {refused: "unsupported JPEG feature"},
 		"tables_only.jpg":           {refused: "missing SOS marker"},
@@ -127,5 +128,35 @@ func TestOddFilesAreDecodedAsPILDoesOrRefused(t *testing.T) {
 	huge := files["huge_header_65500.jpg"]
 	if n := allocated(func() { data.Picture{Encoded: huge}.Decode() }); n > 1<<17 {
 		t.Errorf("a header of 65500×65500 pixels takes %d bytes to refuse", n)
+	}
+}
+
+func TestOddFilesAreUprightWhereTheirOrientationIsApplied(t *testing.T) {
+	files := oddFiles(t)
+	decode := func(name string) data.Picture {
+		p, err := data.Picture{Encoded: files[name]}.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	want := decode("orientation_1.jpg").RGB()
+	for o := range 9 {
+		p := decode(fmt.Sprintf("orientation_%d.jpg", o))
+		if got := p.Oriented(); got != max(o, 1) {
+			t.Errorf("orientation %d is read as %d", o, got)
+		}
+		q := p.Upright().RGB()
+		if q.Width != want.Width || q.Height != want.Height {
+			t.Errorf("orientation %d makes %d×%d pixels of it", o, q.Width, q.Height)
+			continue
+		}
+		sum := 0
+		for i, v := range q.Pix {
+			sum += max(int(v)-int(want.Pix[i]), int(want.Pix[i])-int(v))
+		}
+		if mean := float64(sum) / float64(len(q.Pix)); mean > 3 {
+			t.Errorf("orientation %d, applied, is %.1f a value from the picture itself", o, mean)
+		}
 	}
 }

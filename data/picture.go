@@ -1,11 +1,12 @@
 package data
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
+
+	"github.com/reprise-ml/reprise/internal/jpeg"
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // MaxPixels is the largest picture that is decoded, width times height.
@@ -15,11 +16,14 @@ const MaxPixels = 1 << 27
 // allows. Just one of Encoded, Image and Pix is set. Copies share memory:
 // nothing may write to it.
 type Picture struct {
-	Encoded []byte      // as the source holds it: JPEG, PNG or GIF
+	Encoded []byte      // as the source holds it: JPEG, PNG, GIF or WebP
 	Image   image.Image // decoded, in the planes of the decoder
 
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
+
+	resampler   *jpeg.Resampler // of the stage that holds the picture, if that has one
+	orientation int             // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].
@@ -36,46 +40,11 @@ func (p Picture) Size() int {
 	}
 }
 
-// Decode returns p decoded. It fails on what is no JPEG, PNG or GIF, is
-// damaged or not whole, or has more than [MaxPixels]; a header alone costs no
-// memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
-// noticed: the format has no checksums.
-func (p Picture) Decode() (decoded Picture, err error) {
-	defer func() { // of a decoder on data that nobody foresaw
-		if bug := recover(); bug != nil {
-			decoded, err = Picture{}, fmt.Errorf("data: the decoder panicked: %v", bug)
-		}
-	}()
-	if p.Encoded == nil {
-		return p, nil
-	}
-	if len(p.Encoded) == 0 {
-		return Picture{}, errors.New("data: the picture is empty")
-	}
-	format, ok := codecOf(p.Encoded)
-	if !ok {
-		return Picture{}, fmt.Errorf("data: no JPEG, PNG or GIF (it begins with %.16q)", p.Encoded)
-	}
-	c, err := format.config(bytes.NewReader(p.Encoded))
-	if err != nil {
-		return Picture{}, fmt.Errorf("data: decoding the header of a %s: %w", format.name, err)
-	}
-	if c.Width <= 0 || c.Height <= 0 || c.Width > MaxPixels/c.Height {
-		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, want at least one and at most %d", c.Width, c.Height, MaxPixels)
-	}
-	if c.Width*c.Height/format.pixelsPerByte > len(p.Encoded) {
-		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, more than %d bytes of %s can hold", c.Width, c.Height, len(p.Encoded), format.name)
-	}
-	m, err := format.decode(bytes.NewReader(p.Encoded))
-	if err != nil {
-		return Picture{}, fmt.Errorf("data: decoding a %s: %w", format.name, err)
-	}
-	if format.whole != nil {
-		if err := format.whole(p.Encoded); err != nil {
-			return Picture{}, err
-		}
-	}
-	return Picture{Image: m}, nil
+// Unpack implements [Encoded]: the picture of e is decoded.
+func (p Picture) Unpack(e Example) (Example, error) {
+	decoded, err := p.Decode()
+	e.Input = decoded
+	return e, err
 }
 
 // Bounds returns width and height in pixels of a decoded picture.
@@ -107,11 +76,32 @@ func (p Picture) RGB() Picture {
 	}
 	w, h := p.Bounds()
 	pix := make([]uint8, 3*w*h)
+	if planes, ok := jpeg.PlanesOf(p.Image); ok {
+		planes.RGB8(pix, planes.Rect)
+		return Picture{Pix: pix, Width: w, Height: h}
+	}
 	p.each(func(i int, r, g, b uint8) {
 		q := pix[3*i : 3*i+3 : 3*i+3]
 		q[0], q[1], q[2] = r, g, b
 	})
 	return Picture{Pix: pix, Width: w, Height: h}
+}
+
+// Resample returns the part of a decoded picture, of at least one pixel and inside its bounds, as w×h pixels. It is
+// bilinear with antialiasing, as PIL's BILINEAR; the colours of a JPEG are resampled as it holds them.
+func (p Picture) Resample(part image.Rectangle, w, h int) Picture {
+	r := p.resampler
+	if r == nil {
+		r = new(jpeg.Resampler)
+	}
+	out := Picture{Pix: make([]uint8, 3*w*h), Width: w, Height: h}
+	if planes, ok := jpeg.PlanesOf(p.Image); ok {
+		r.RGB8(out.Pix, w, h, &planes, part.Add(planes.Rect.Min), false)
+		return out
+	}
+	p = p.RGB()
+	r.Pixels(out.Pix, w, h, p.Pix, p.Width, part, false)
+	return out
 }
 
 // each calls f with the colour of each pixel, row by row.
@@ -186,7 +176,7 @@ func (p Picture) each(f func(i int, r, g, b uint8)) {
 // Stack implements [Value]: pictures of one size become float32 [N,H,W,3],
 // each channel (value/255 − mean) / std.
 func (p Picture) Stack(rows []Value, f Format) (Array, error) {
-	table, err := f.table()
+	scale, shift, err := f.line()
 	if err != nil {
 		return Array{}, err
 	}
@@ -204,35 +194,27 @@ func (p Picture) Stack(rows []Value, f Format) (Array, error) {
 			return Array{}, fmt.Errorf("row %d is a picture of %d×%d pixels, row 0 of %d×%d; a crop or resize makes them equal", i, rw, rh, w, h)
 		}
 		pix := r.RGB().Pix
-		out := a.F32[i*len(pix):][:len(pix)]
-		for j := 0; j+3 <= len(pix); j += 3 {
-			out[j] = table[0][pix[j]]
-			out[j+1] = table[1][pix[j+1]]
-			out[j+2] = table[2][pix[j+2]]
-		}
+		kernel.Pixels(a.F32[i*len(pix):][:len(pix)], pix, scale[:], shift[:])
 	}
 	return a, nil
 }
 
-// table gives the normalised value of each 8-bit value of each channel.
-func (f Format) table() (*[3][256]float32, error) {
-	var t [3][256]float32
+// line gives the normalised value of an 8-bit value v of each channel: scale·v + shift.
+func (f Format) line() (scale, shift [3]float32, err error) {
 	for _, stat := range [][]float32{f.Mean, f.Std} {
 		if n := len(stat); n != 0 && n != 3 {
-			return nil, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)
+			return scale, shift, fmt.Errorf("mean and std have %d values, want one for each of 3 channels", n)
 		}
 	}
-	for c := range t {
-		mean, std := float32(0), float32(1)
+	for c := range scale {
+		mean, std := 0.0, 1.0
 		if f.Mean != nil {
-			mean = f.Mean[c]
+			mean = float64(f.Mean[c])
 		}
 		if f.Std != nil {
-			std = f.Std[c]
+			std = float64(f.Std[c])
 		}
-		for v := range t[c] {
-			t[c][v] = (float32(v)/255 - mean) / std
-		}
+		scale[c], shift[c] = float32(1/(255*std)), float32(-mean/std)
 	}
-	return &t, nil
+	return scale, shift, nil
 }

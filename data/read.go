@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 // Reader makes the example of an origin. It must be safe to call from
@@ -21,17 +22,23 @@ func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faul
 	}, faults)
 }
 
-// Decode decodes the pictures of the examples, on up to workers goroutines.
-// Other inputs pass as they are.
+// Decode decodes the inputs that are [Encoded], on up to workers goroutines.
+// Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
+	decoders := sync.Pool{New: func() any { return new(decoder) }}
 	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
-		p, ok := e.Input.(Picture)
-		if !ok {
+		switch v := e.Input.(type) {
+		case Picture:
+			d := decoders.Get().(*decoder)
+			defer decoders.Put(d)
+			p, err := d.decode(v)
+			e.Input = p
+			return e, err
+		case Encoded:
+			return v.Unpack(e)
+		default:
 			return e, nil
 		}
-		p, err := p.Decode()
-		e.Input = p
-		return e, err
 	}, faults)
 }
 

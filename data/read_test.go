@@ -122,7 +122,7 @@ func TestFaultsAreAskedInTheOrderOfTheRecordsForAnyNumberOfWorkers(t *testing.T)
 
 func TestWithoutFaultsTheFirstBadRecordEndsTheStream(t *testing.T) {
 	streams := flaws(9, 3, func(i int) bool { return i > 3 }, func(int) time.Duration { return 0 }, nil)
-	for name, want := range map[string]string{"Read": "data: record 4: " + errTest.Error(), "Decode": "data: record 4: data: no JPEG, PNG or GIF"} {
+	for name, want := range map[string]string{"Read": "data: record 4: " + errTest.Error(), "Decode": "data: record 4: data: no JPEG, PNG, GIF or WebP"} {
 		got, err := collect(streams[name])
 		if len(got) != 4 || err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %d examples, then %v, want 4 and %s", name, len(got), err, want)

@@ -41,7 +41,10 @@ func (s Soft) Size() int { return 4 * len(s) }
 func (s Soft) Stack(rows []Value, _ Format) (Array, error) {
 	a := Array{Shape: []int{len(rows), len(s)}, F32: make([]float32, 0, len(rows)*len(s))}
 	for i, v := range rows {
-		r, err := asLong[Soft](v, i, len(s))
+		r, err := as[Soft](v, i)
+		if err == nil && len(r) != len(s) {
+			err = fmt.Errorf("row %d has length %d, row 0 has %d", i, len(r), len(s))
+		}
 		if err != nil {
 			return Array{}, err
 		}
@@ -56,17 +59,40 @@ type Tokens []int32
 // Size implements [Value].
 func (t Tokens) Size() int { return 4 * len(t) }
 
-// Stack implements [Value].
-func (t Tokens) Stack(rows []Value, _ Format) (Array, error) {
-	a := Array{Shape: []int{len(rows), len(t)}, I32: make([]int32, 0, len(rows)*len(t))}
+// Stack implements [Value]. Rows shorter than the context of f are filled up
+// with zeros.
+func (t Tokens) Stack(rows []Value, f Format) (Array, error) {
+	length := len(t)
+	if f.Context > 0 {
+		length = f.Context
+	}
+	a := Array{Shape: []int{len(rows), length}, I32: make([]int32, len(rows)*length)}
 	for i, v := range rows {
-		r, err := asLong[Tokens](v, i, len(t))
-		if err != nil {
+		r, err := as[Tokens](v, i)
+		switch {
+		case err != nil:
 			return Array{}, err
+		case f.Context > 0 && len(r) > length:
+			return Array{}, fmt.Errorf("row %d has %d tokens, more than the context of %d", i, len(r), length)
+		case f.Context == 0 && len(r) != length:
+			return Array{}, fmt.Errorf("row %d has length %d, row 0 has %d", i, len(r), length)
 		}
-		a.I32 = append(a.I32, r...)
+		copy(a.I32[i*length:], r)
 	}
 	return a, nil
+}
+
+// present is 1 for each of the tokens of rows and 0 where a context is filled
+// up: float32 [N,T].
+func present(rows []Value, context int) Array {
+	a := Array{Shape: []int{len(rows), context}, F32: make([]float32, len(rows)*context)}
+	for i, v := range rows {
+		row := a.F32[i*context:][:len(v.(Tokens))]
+		for j := range row {
+			row[j] = 1
+		}
+	}
+	return a
 }
 
 // as returns row i of a batch as a T, the kind of its first row.
@@ -76,16 +102,4 @@ func as[T Value](v Value, i int) (T, error) {
 		return t, fmt.Errorf("row %d is a %T, row 0 a %T", i, v, t)
 	}
 	return t, nil
-}
-
-// asLong is as for slices of n elements.
-func asLong[T interface {
-	Value
-	~[]E
-}, E any](v Value, i, n int) (T, error) {
-	t, err := as[T](v, i)
-	if err == nil && len(t) != n {
-		err = fmt.Errorf("row %d has length %d, row 0 has %d", i, len(t), n)
-	}
-	return t, err
 }

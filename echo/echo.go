@@ -39,7 +39,7 @@ func Repeat[T Item[T]](in data.Seq[T], f Factor, seed uint64) data.Seq[T] {
 				yield(x, err)
 				return
 			}
-			for n := range f.times(x.Rand(seed)) {
+			for n := range f.Times(x.Rand(seed)) {
 				if !yield(x.Echo(n), nil) {
 					return
 				}
@@ -63,8 +63,9 @@ func (f Factor) Check() error {
 	return nil
 }
 
-// times rounds f up or down at random, with mean f.
-func (f Factor) times(r *rand.Rand) int {
+// Times rounds f up or down at random, with mean f: how often [Repeat] yields
+// an item, if r is the item's Rand.
+func (f Factor) Times(r *rand.Rand) int {
 	n := int(f)
 	if r.Float64() < float64(f)-float64(n) {
 		n++

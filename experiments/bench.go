@@ -3,13 +3,11 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"time"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/internal/exec"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
@@ -18,13 +16,12 @@ import (
 	"github.com/reprise-ml/reprise/train"
 )
 
-// StepBench measures a training step: forward, backward, and the update of SGD with Nesterov momentum
-// 0.9 and weight decay 1e-4, on one batch of noise. Pictures are 32×32 in 10 classes unless the model
-// is made for others.
+// StepBench measures a training step: forward, backward and the update, on one batch of noise. Models
+// say what it is like and which optimizer they are trained with: see [Benched].
 type StepBench struct {
 	Model   string        // name in the registry, with settings: resnet_cifar:depth=20
-	Batch   int           // rows of the step
-	Threads int           // that compute it
+	Batch   int           // rows of the step, at most 2^20
+	Threads int           // that compute it, at most 1024
 	Time    time.Duration // to measure for, after the warm-up; at least one step is
 	Ops     bool          // break the step down into its operations
 }
@@ -39,12 +36,14 @@ type StepTimes struct {
 		Min    float64 `json:"min"`
 		Median float64 `json:"median"`
 	} `json:"step_seconds"`
-	ExamplesPerSecond     float64  `json:"examples_per_second"`      // of the median step
-	ExamplesPerSecondBest float64  `json:"examples_per_second_best"` // of the fastest
-	GFLOPS                float64  `json:"gflops"`                   // 1e9 products and sums a second in convolutions and linear layers, of the median step
-	AllocsPerStep         float64  `json:"allocs_per_step"`          // objects
-	PeakRSS               int64    `json:"peak_rss_bytes"`           // of the process; 0 where the system does not tell
-	Ops                   []OpTime `json:"ops,omitempty"`            // the slowest first
+	ExamplesPerSecond     float64  `json:"examples_per_second"`              // of the median step
+	ExamplesPerSecondBest float64  `json:"examples_per_second_best"`         // of the fastest
+	TokensPerSecond       float64  `json:"tokens_per_second,omitempty"`      // of language models, of the median step
+	TokensPerSecondBest   float64  `json:"tokens_per_second_best,omitempty"` // of the fastest
+	GFLOPS                float64  `json:"gflops"`                           // 1e9 products and sums a second in convolutions, linear layers and attention, of the median step
+	AllocsPerStep         float64  `json:"allocs_per_step"`                  // objects, with the few that Go's runtime makes for itself meanwhile
+	PeakRSS               int64    `json:"peak_rss_bytes"`                   // of the process; 0 where the system does not tell
+	Ops                   []OpTime `json:"ops,omitempty"`                    // the slowest first
 
 	steps int
 }
@@ -67,47 +66,40 @@ func (b StepBench) Check(r Registry) error {
 		return err
 	}
 	switch {
-	case b.Batch < 1:
-		return fmt.Errorf("the batch is %d, want at least 1", b.Batch)
-	case b.Threads < 1:
-		return fmt.Errorf("the threads are %d, want at least 1", b.Threads)
+	case b.Batch < 1 || b.Batch > mostRows:
+		return fmt.Errorf("the batch is %d, want 1 to %d", b.Batch, mostRows)
+	case b.Threads < 1 || b.Threads > mostThreads:
+		return fmt.Errorf("the threads are %d, want 1 to %d", b.Threads, mostThreads)
 	case b.Time <= 0:
 		return fmt.Errorf("the time is %v, want more than 0", b.Time)
 	}
-	_, _, err := b.model(r)
+	_, err := b.setUp(r)
 	return err
 }
 
-// model returns the model and the size of its pictures.
-func (b StepBench) model(r Registry) (model nn.Model, of noise, err error) {
-	c, err := r.ParseModel(b.Model)
-	if err != nil {
-		return nil, of, err
-	}
-	of = noise{32, 10}
-	if p, ok := c.Value.(Pictured); ok {
-		of.size, of.classes = p.Pictures()
-	}
-	if model, err = c.Value.Build(of.classes); err != nil {
-		return nil, of, fmt.Errorf("%s: %w", b.Model, err)
-	}
-	return model, of, nil
+// benched is a model, and what its step is measured with.
+type benched struct {
+	model     nn.Model
+	shape     Shape
+	optimizer Optimizer
 }
 
-// noise is random pictures in random classes.
-type noise struct{ size, classes int }
-
-func (of noise) batch(rows int) data.Batch {
-	r := rand.New(rand.NewPCG(1, uint64(rows)))
-	x := data.Array{Shape: []int{rows, of.size, of.size, 3}, F32: make([]float32, rows*of.size*of.size*3)}
-	for i := range x.F32 {
-		x.F32[i] = float32(r.NormFloat64())
+func (b StepBench) setUp(r Registry) (s benched, err error) {
+	c, err := r.ParseModel(b.Model)
+	if err != nil {
+		return s, err
 	}
-	y := data.Array{Shape: []int{rows}, I32: make([]int32, rows)}
-	for i := range y.I32 {
-		y.I32[i] = r.Int32N(int32(of.classes))
+	s.shape = Shape{Size: 32, Classes: 10}
+	if m, ok := c.Value.(Benched); ok {
+		s.shape, s.optimizer = m.Bench()
 	}
-	return data.Batch{Inputs: []data.Array{x}, Targets: []data.Array{y}, Origins: make([]data.Origin, rows)}
+	if s.optimizer == nil {
+		s.optimizer = &optim.SGD{Momentum: 0.9, Nesterov: true, WeightDecay: 1e-4}
+	}
+	if s.model, err = c.Value.Build(s.shape); err != nil {
+		return s, fmt.Errorf("%s: %w", b.Model, err)
+	}
+	return s, nil
 }
 
 // Run measures.
@@ -115,7 +107,7 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	if err := b.Check(r); err != nil {
 		return StepTimes{}, err
 	}
-	model, of, err := b.model(r)
+	s, err := b.setUp(r)
 	if err != nil {
 		return StepTimes{}, err
 	}
@@ -123,12 +115,12 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	defer pool.Close()
 	begun := time.Now()
 	trace := &exec.Trace{}
-	update := &timedOptimizer{Optimizer: &optim.SGD{Momentum: 0.9, Nesterov: true, WeightDecay: 1e-4}}
-	learner := &train.Learner{Model: model, Task: train.Classification(0), Optimizer: update, Build: nn.Config{Pool: pool, Trace: trace}}
+	update := &timedOptimizer{Optimizer: newOptimizer(s.optimizer, pool)}
+	learner := &train.Learner{Model: s.model, Task: s.shape.task(0), Optimizer: update, Build: nn.Config{Pool: pool, Trace: trace}}
 	if b.Ops {
 		trace.Clock = func() time.Duration { return time.Since(begun) }
 	}
-	batch := of.batch(b.Batch)
+	batch := s.shape.noise(b.Batch)
 	if err := learner.Prepare(batch); err != nil {
 		return StepTimes{}, fmt.Errorf("%s: %w", b.Model, err)
 	}
@@ -174,6 +166,9 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	mid := median(times).Seconds() // sorts
 	t.StepSeconds.Min, t.StepSeconds.Median = times[0].Seconds(), mid
 	t.ExamplesPerSecond, t.ExamplesPerSecondBest = float64(b.Batch)/mid, float64(b.Batch)/times[0].Seconds()
+	if c := float64(s.shape.Context); c > 0 {
+		t.TokensPerSecond, t.TokensPerSecondBest = c*t.ExamplesPerSecond, c*t.ExamplesPerSecondBest
+	}
 	for _, s := range trace.Steps {
 		if m, ok := s.Op.(op.Multiplier); ok {
 			t.GFLOPS += float64(m.FLOPs()) / mid / 1e9

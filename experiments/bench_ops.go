@@ -64,6 +64,9 @@ func (t StepTimes) Write(w io.Writer) error {
 	fmt.Fprintf(&b, "%s: batch %d, threads %d, kernels %s\n", t.Model, t.Batch, t.Threads, t.Kernel)
 	fmt.Fprintf(&b, "  step        %.4g s median, %.4g s least, of %d steps\n", t.StepSeconds.Median, t.StepSeconds.Min, t.steps)
 	fmt.Fprintf(&b, "  examples/s  %.1f median, %.1f best\n", t.ExamplesPerSecond, t.ExamplesPerSecondBest)
+	if t.TokensPerSecond > 0 {
+		fmt.Fprintf(&b, "  tokens/s    %.0f median, %.0f best\n", t.TokensPerSecond, t.TokensPerSecondBest)
+	}
 	fmt.Fprintf(&b, "  GFLOP/s     %.1f\n", t.GFLOPS)
 	fmt.Fprintf(&b, "  memory      %.3g allocations a step, %v at the peak\n", t.AllocsPerStep, Bytes(t.PeakRSS))
 	if len(t.Ops) > 0 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/reprise-ml/reprise/optim"
 )
 
 func TestAStepIsMeasured(t *testing.T) {
@@ -120,13 +122,13 @@ func TestAStepThatIsInterruptedEnds(t *testing.T) {
 	}
 }
 
-func TestModelsHaveThePicturesTheyWereMadeFor(t *testing.T) {
-	for text, want := range map[string]noise{"resnet:depth=18": {224, 1000}, "resnet_cifar:depth=8": {32, 10}, "mlp": {32, 10}} {
-		if _, of, err := (StepBench{Model: text}).model(DefaultRegistry()); err != nil || of != want {
-			t.Errorf("%s: pictures %+v, error %v", text, of, err)
+func TestModelsAreMeasuredOnTheDataTheyWereMadeFor(t *testing.T) {
+	for text, want := range map[string]Shape{"resnet:depth=18": {Size: 224, Classes: 1000}, "resnet_cifar:depth=8": {Size: 32, Classes: 10}, "mlp": {Size: 32, Classes: 10}} {
+		if s, err := (StepBench{Model: text}).setUp(DefaultRegistry()); err != nil || s.shape != want {
+			t.Errorf("%s: data %+v, error %v", text, s.shape, err)
 		}
 	}
-	b := noise{3, 5}.batch(7)
+	b := Shape{Size: 3, Classes: 5}.noise(7)
 	if !slices.Equal(b.Inputs[0].Shape, []int{7, 3, 3, 3}) || len(b.Inputs[0].F32) != 7*27 || slices.Max(b.Targets[0].I32) > 4 || len(b.Origins) != 7 {
 		t.Errorf("the batch is %+v", b)
 	}
@@ -163,10 +165,12 @@ func TestBenchesOutOfRangeAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*StepBench){
-		"batch":   func(b *StepBench) { b.Batch = 0 },
-		"threads": func(b *StepBench) { b.Threads = 0 },
-		"time":    func(b *StepBench) { b.Time = 0 },
-		"not 20":  func(b *StepBench) { b.Model = "resnet:depth=20" },
+		"batch is 0, want 1 to":       func(b *StepBench) { b.Batch = 0 },
+		"batch is 1048577, want 1 to": func(b *StepBench) { b.Batch = 1<<20 + 1 },
+		"threads are 0, want 1 to":    func(b *StepBench) { b.Threads = 0 },
+		"threads are 1025, want 1 to": func(b *StepBench) { b.Threads = 1025 },
+		"time is 0s":                  func(b *StepBench) { b.Time = 0 },
+		"not 20":                      func(b *StepBench) { b.Model = "resnet:depth=20" },
 	} {
 		b := good
 		change(&b)
@@ -175,6 +179,57 @@ func TestBenchesOutOfRangeAreRefused(t *testing.T) {
 		}
 		if _, err := b.Run(context.Background(), DefaultRegistry()); err == nil {
 			t.Errorf("%+v runs", b)
+		}
+	}
+}
+
+func TestStepsOfTransformersAreMeasuredInTokens(t *testing.T) {
+	b := StepBench{Model: "transformer:layers=2,width=16,heads=2,context=8,vocab=32", Batch: 3, Threads: 1, Time: time.Millisecond, Ops: true}
+	got, err := b.Run(context.Background(), DefaultRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.TokensPerSecond != 8*got.ExamplesPerSecond || got.TokensPerSecondBest != 8*got.ExamplesPerSecondBest || got.TokensPerSecond == 0 {
+		t.Errorf("%v tokens/s, best %v, and %v examples/s", got.TokensPerSecond, got.TokensPerSecondBest, got.ExamplesPerSecond)
+	}
+	ops := map[string]OpTime{}
+	for _, o := range got.Ops {
+		ops[o.Op] = o
+	}
+	for name, count := range map[string]int{"attention 2 heads of 8, 8 positions, causal": 2, "attentionBack 2 heads of 8, 8 positions, causal": 2, "linear 16→64": 2} {
+		if o := ops[name]; o.Count != count || o.GFLOPS <= 0 {
+			t.Errorf("%s is %+v, want a count of %d", name, o, count)
+		}
+	}
+	// Linear layers forward, to the weights and to the input, and causal attention, 7 products in all, of 8·9/2 of the pairs of positions.
+	linears := 3 * 2 * 3 * 8 * (2*(16*48+16*16+2*16*64) + 16*32)
+	attention := 7 * 2 * 3 * 2 * 16 * 8 * 9 / 2
+	if flops := got.GFLOPS * got.StepSeconds.Median * 1e9; math.Abs(flops-float64(linears+attention)) > 1 {
+		t.Errorf("%.0f floating-point operations a step, want %d and %d", flops, linears, attention)
+	}
+	var text bytes.Buffer
+	if err := got.Write(&text); err != nil || !strings.Contains(text.String(), "tokens/s") {
+		t.Errorf("written as %s, %v", text.String(), err)
+	}
+	pictures, err := StepBench{Model: "vit:layers=1,width=16,heads=2,patch=8", Batch: 2, Threads: 1, Time: time.Millisecond}.Run(context.Background(), DefaultRegistry())
+	if err != nil || pictures.TokensPerSecond != 0 || pictures.ExamplesPerSecond <= 0 {
+		t.Errorf("of pictures %+v, %v", pictures, err)
+	}
+}
+
+func TestTransformersAreMeasuredWithAdamW(t *testing.T) {
+	for text, want := range map[string]Shape{
+		"transformer":                       {Classes: 8192, Context: 128},
+		"transformer:context=64,vocab=1000": {Classes: 1000, Context: 64},
+		"vit:size=tiny":                     {Size: 224, Classes: 1000},
+		"vit:size=tiny,patch=4":             {Size: 32, Classes: 10},
+	} {
+		s, err := StepBench{Model: text}.setUp(DefaultRegistry())
+		if err != nil || s.shape != want {
+			t.Errorf("%s: data %+v, error %v", text, s.shape, err)
+		}
+		if o, ok := s.optimizer.(*optim.AdamW); !ok || o.WeightDecay != 0.01 {
+			t.Errorf("%s: optimizer %+v", text, s.optimizer)
 		}
 	}
 }

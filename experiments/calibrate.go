@@ -67,19 +67,21 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 	if err != nil {
 		return data.Batch{}, 0, 0, err
 	}
-	read := store.Reader(data.FromSource(r.data.Train))
-	counting := func(ctx context.Context, o data.Origin) (data.Example, error) {
-		e, err := read(ctx, o)
-		if err == nil {
-			total := <-sizes
-			reads++
-			sizes <- total + e.Input.Size()
+	counting := func(read data.Reader) data.Reader {
+		read = store.Reader(read)
+		return func(ctx context.Context, o data.Origin) (data.Example, error) {
+			e, err := read(ctx, o)
+			if err == nil {
+				total := <-sizes
+				reads++
+				sizes <- total + e.Input.Size()
+			}
+			return e, err
 		}
-		return e, err
 	}
 	var times []time.Duration
 	last := time.Now()
-	for b, err := range s.Pipeline(ctx, r.data.Train.Len(), counting, s.bearing(r.data.Train)) {
+	for b, err := range s.Pipeline(ctx, r.data.Train, counting, s.bearing(r.data.Train), data.Replay{}) {
 		if err != nil {
 			return data.Batch{}, 0, 0, fmt.Errorf("storage.upstream_ratio: measuring the pipeline: %w", err)
 		}
@@ -99,7 +101,7 @@ func (r *Run) timeStep(b data.Batch, warm, n int) (time.Duration, error) {
 	weights := r.learner.Params.Export()
 	trained := r.learner.Optimizer
 	defer func() { r.learner.Optimizer = trained }()
-	r.learner.Optimizer = fresh(r.Spec.Train.Optimizer.Value)
+	r.learner.Optimizer = newOptimizer(r.Spec.Train.Optimizer.Value, r.learner.Build.Pool)
 	var times []time.Duration
 	for i := range warm + n {
 		start := time.Now()

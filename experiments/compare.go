@@ -123,7 +123,7 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 	if s, err = c.settle(ctx, s); err != nil {
 		return Table{}, err
 	}
-	t := Table{Target: s.Stop.Target.String(), Rows: make([]Row, len(arms))}
+	t := Table{Target: s.Stop.Target.String(), Metric: ValError, Rows: make([]Row, len(arms))}
 	for i, arm := range arms {
 		t.Rows[i].Arm = arm
 	}
@@ -138,6 +138,9 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 				return Table{}, fmt.Errorf("%v, seed %d: %w", arm, s.Seed+uint64(n), err)
 			}
 			t.Rows[i].Runs = append(t.Rows[i].Runs, summary)
+			if summary.FinalValPerplexity != nil {
+				t.Metric = ValLoss
+			}
 		}
 	}
 	t.summarise()
@@ -153,20 +156,17 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 	}
 	before, err := os.ReadFile(path)
 	if err == nil {
-		var earlier struct {
-			Storage StorageSpec `yaml:"storage"`
-		}
-		if err := yaml.Unmarshal(before, &earlier); err != nil {
+		if s.Storage, err = s.Storage.measuredAs(before); err != nil {
 			return s, fmt.Errorf("comparison: %s: %w", path, err)
 		}
-		if s.Storage.UpstreamRatio > 0 && s.Storage.UpstreamRatio == earlier.Storage.Measured && s.Storage.Measured == 0 {
-			s.Storage = earlier.Storage
-		}
 		now, err := s.text()
-		if err == nil && !bytes.Equal(now, before) {
-			err = fmt.Errorf("comparison: %s holds one of another spec (see %s); want another directory (--out)", c.Dir, path)
+		if err != nil {
+			return s, err
 		}
-		return s, err
+		if err := sameRun(now, before); err != nil {
+			return s, SpecError{fmt.Errorf("comparison: %s holds one of another spec: %w; want another directory (--out)", c.Dir, err)}
+		}
+		return s, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return s, fmt.Errorf("comparison: %w", err)
@@ -215,7 +215,8 @@ func (s Spec) text() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// one makes the run of an arm with the n-th seed, or reads what it found.
+// one makes the run of an arm with the n-th seed, goes on with it, or reads
+// what it found.
 func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Summary, error) {
 	s.Echo.Strategy, s.Echo.Factor = arm.Strategy, arm.Factor
 	if arm.Strategy != echo.Batch {
@@ -231,7 +232,7 @@ func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Sum
 		c.Notice(fmt.Sprintf("%s is finished already", s.Name))
 		return summary, nil
 	}
-	run := Run{Spec: s, Dir: dir, Force: true, Notice: c.Notice}
+	run := Run{Spec: s, Dir: dir, Resume: true, Notice: c.Notice}
 	if c.Progress != nil {
 		run.Progress = c.Progress(fmt.Sprintf("%v, seed %d", arm, s.Seed), s)
 	}

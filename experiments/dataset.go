@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/text"
 )
 
 // Source is a data set as a Spec names it. Its parts, called bases, are for
@@ -25,7 +26,8 @@ type Dataset struct {
 	Train      data.Source // read with echoes
 	Validation data.Source // judges the target
 	Test       data.Source // nil where there is none
-	Classes    []string
+	Classes    []string    // none of text
+	Vocabulary int         // tokens that there are; 0 but of text
 }
 
 // Open opens the data of s, and returns s with the defaults filled in that
@@ -80,7 +82,16 @@ func (s Spec) Open() (Spec, *Dataset, error) {
 			s.Evaluate.Every = Span{10_000, Fresh}
 		}
 	}
-	return s, &d, d.check(s)
+	if err := d.check(s); err != nil {
+		return s, nil, err
+	}
+	if m := &s.Input.Mix; !m.IsZero() {
+		set(&m.Classes, len(d.Classes))
+		if m.Classes != len(d.Classes) {
+			return s, nil, fmt.Errorf("input.mix.classes: is %d, and the data has %d", m.Classes, len(d.Classes))
+		}
+	}
+	return s, &d, nil
 }
 
 // nameSplits fills in the splits that s does not name.
@@ -98,7 +109,7 @@ func (s Spec) nameSplits() (Spec, error) {
 		return ""
 	}
 	d := &s.Data
-	val := first("val", "validation", "valid")
+	val := first("val", "validation", "valid", text.Heldout)
 	switch {
 	case d.Train == "" && d.Validation == "" && val == "":
 		base := first("train", "all")
@@ -132,17 +143,25 @@ func (d *Dataset) check(s Spec) error {
 	if d.Test != nil {
 		parts = append(parts, d.Test)
 	}
+	written, isText := s.textual()
+	if isText {
+		var err error
+		if d.Vocabulary, err = written.Vocabulary(); err != nil {
+			return fmt.Errorf("data.source: %w", err)
+		}
+	}
 	for i, part := range parts {
 		name := []string{"train", "validation", "test"}[i]
 		l, ok := part.(data.Labelled)
-		if !ok {
+		if !isText && !ok {
 			return fmt.Errorf("data.%s: its records have no classes", name)
 		}
-		switch classes := l.Classes(); {
+		switch {
+		case isText:
 		case i == 0:
-			d.Classes = classes
-		case !slices.Equal(classes, d.Classes):
-			return fmt.Errorf("data.%s: its classes %q are not those of train, %q", name, classes, d.Classes)
+			d.Classes = l.Classes()
+		case !slices.Equal(l.Classes(), d.Classes):
+			return fmt.Errorf("data.%s: its classes %q are not those of train, %q", name, l.Classes(), d.Classes)
 		}
 		if n := part.Len(); n == 0 || i > 0 && n == data.Endless {
 			return fmt.Errorf("data.%s: has %s records, want a number of them", name, map[int]string{0: "no", data.Endless: "endless"}[n])
@@ -155,19 +174,27 @@ func (d *Dataset) check(s Spec) error {
 		for _, span := range []struct {
 			key  string
 			unit Unit
-		}{{"evaluate.every", s.Evaluate.Every.Unit}, {"log.every", s.Log.Every.Unit}, {"train.rate.horizon", s.Train.Rate.Horizon.Unit}} {
+		}{{"evaluate.every", s.Evaluate.Every.Unit}, {"log.every", s.Log.Every.Unit}, {"checkpoint.every", s.Checkpoint.Every.Unit}, {"train.rate.horizon", s.Train.Rate.Horizon.Unit}} {
 			if span.unit == Epochs {
 				return fmt.Errorf("%s: is in epochs, and the training data has no end", span.key)
 			}
 		}
 	}
-	if len(d.Classes) < 2 {
+	if !isText && len(d.Classes) < 2 {
 		return fmt.Errorf("data.train: has %d class, want at least 2", len(d.Classes))
 	}
 	if n := d.Train.Len(); n != data.Endless && n < s.Train.Batch {
 		return fmt.Errorf("train.batch: is %d, more than the %d records of data.train (%s)", s.Train.Batch, n, s.Data.Train)
 	}
 	return nil
+}
+
+// shape is what d asks of a model.
+func (d *Dataset) shape(s Spec) Shape {
+	if t, ok := s.textual(); ok {
+		return Shape{Classes: d.Vocabulary, Context: t.Length()}
+	}
+	return Shape{Size: s.Input.Size, Classes: len(d.Classes)}
 }
 
 // errNoPicture is found where the records tried are all damaged.
@@ -182,9 +209,9 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 		src  data.Source
 		augs []data.Augmentation
 	}{
-		{"train", d.Train, values(s.Input.Augment)},
-		{"validation", d.Validation, values(s.Input.Resize)},
-		{"test", d.Test, values(s.Input.Resize)},
+		{"train", d.Train, s.Input.chosen(s.Input.Augment)},
+		{"validation", d.Validation, s.Input.chosen(s.Input.Resize)},
+		{"test", d.Test, s.Input.chosen(s.Input.Resize)},
 	} {
 		if part.src == nil {
 			continue
@@ -194,7 +221,7 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 			return sample, fmt.Errorf("data.%s: %w", part.name, err)
 		}
 		if part.name == "train" {
-			sample = e
+			sample = s.fullest(e)
 		}
 		if p, ok := e.Input.(data.Picture); ok && (p.Width != s.Input.Size || p.Height != s.Input.Size) {
 			key := "input.augment"
@@ -205,6 +232,14 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 		}
 	}
 	return sample, nil
+}
+
+// fullest returns an example like e that is as large as there may be one.
+func (s Spec) fullest(e data.Example) data.Example {
+	if t, ok := s.textual(); ok {
+		e.Input, e.Target = make(data.Tokens, t.Length()), make(data.Tokens, t.Length())
+	}
+	return e
 }
 
 // firstGood returns the first record that is not damaged, prepared.

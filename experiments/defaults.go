@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
-	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/data/storage"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
@@ -29,6 +28,7 @@ func defaults() Spec {
 			Size: 32,
 			Mean: []float32{0.485, 0.456, 0.406},
 			Std:  []float32{0.229, 0.224, 0.225},
+			Exif: ExifIgnore,
 		},
 		Stages: StagesSpec{
 			Shuffle: Buffer{Items: 4096}, Prefetch: Buffer{Memory: 64 << 20},
@@ -41,20 +41,19 @@ func defaults() Spec {
 		},
 		Evaluate: EvaluateSpec{Batch: 250},
 		Log:      LogSpec{Every: Span{50, Steps}, Progress: 10 * time.Second},
+
+		Checkpoint: CheckpointSpec{Every: Span{500, Steps}, Keep: 2},
 	}
 }
 
 // derived fills what is not set and depends on what is.
 func (s Spec) derived() Spec {
 	set(&s.Name, "run")
-	setSlice(&s.Input.Augment, []Choice[data.Augmentation]{
-		{"random_resized_crop", &augment.RandomResizedCrop{Size: s.Input.Size}},
-		{"flip", &augment.Flip{}},
-	})
-	setSlice(&s.Input.Resize, []Choice[data.Augmentation]{
-		{"resize", &augment.Resize{Size: s.Input.Size}},
-		{"center_crop", &augment.CenterCrop{Size: s.Input.Size}},
-	})
+	if _, ok := s.textual(); !ok {
+		s.Input = s.Input.derived()
+	} else if s.Input.isDefault() {
+		s.Input = Input{} // of pictures, of which text has none
+	}
 	s.Echo = s.Echo.WithDefaults()
 	if rate := &s.Train.Rate; rate.Schedule == "exponential" {
 		set(&rate.End, rate.Start/100)
@@ -117,26 +116,13 @@ func (s Spec) problems() []error {
 	oneOf("data.order", string(s.Data.Order), string(data.Permuted), string(data.Sequential))
 	oneOf("data.on_error", s.Data.OnError, OnErrorFail, OnErrorSkip)
 	atLeast("data.max_bad", s.Data.MaxBad, 0)
-	for _, v := range []struct {
-		key    string
-		values []float32
-	}{{"input.mean", s.Input.Mean}, {"input.std", s.Input.Std}} {
-		if len(v.values) != 3 {
-			bad(v.key, "has %d values, want 3, one a channel", len(v.values))
-		}
+	if _, ok := s.textual(); !ok {
+		errs = append(errs, s.Input.problems()...)
+	} else if !s.Input.none() {
+		bad("input", "is about pictures, and data.source is text; want it left out")
 	}
-	if slices.Contains(s.Input.Std, 0) {
-		bad("input.std", "holds 0, by which nothing can be divided")
-	}
-	for _, v := range []struct {
-		key  string
-		list []Choice[data.Augmentation]
-	}{{"input.augment", s.Input.Augment}, {"input.resize", s.Input.Resize}} {
-		for i, a := range v.list {
-			if c, ok := a.Value.(interface{ Check() error }); ok {
-				check(fmt.Sprintf("%s[%d].%s", v.key, i, a.Name), c.Check())
-			}
-		}
+	if c, ok := s.Data.Source.Value.(interface{ Check() error }); ok {
+		check("data.source."+s.Data.Source.Name, c.Check())
 	}
 	check("echo", s.Echo.Check())
 	if err := s.echoesNothing(); err != nil {
@@ -166,12 +152,12 @@ func (s Spec) problems() []error {
 		check("train.ema", s.Train.EMA.Check())
 	}
 	errs = append(errs, s.Train.Rate.problems()...)
-	within("train.batch", s.Train.Batch, 1, 1<<20)
-	within("evaluate.batch", s.Evaluate.Batch, 1, 1<<20)
+	within("train.batch", s.Train.Batch, 1, mostRows)
+	within("checkpoint.keep", s.Checkpoint.Keep, 0, 1000)
+	within("evaluate.batch", s.Evaluate.Batch, 1, mostRows)
 	within("pipeline.readers", s.Stages.Readers, 1, 4096)
 	within("pipeline.workers", s.Stages.Workers, 1, 4096)
 	within("pipeline.prefetch", s.Stages.Prefetch.Items, 0, 1024)
-	within("input.size", s.Input.Size, 1, 1<<14)
 	if strings.ContainsAny(s.Name, "/\\\x00") || strings.HasPrefix(s.Name, ".") {
 		bad("name", "is %q, want the name of a directory", s.Name)
 	}

@@ -13,16 +13,17 @@ import (
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/nn/op"
 	"github.com/reprise-ml/reprise/train"
+	"github.com/reprise-ml/reprise/train/report"
 )
 
 // Evaluated is the outcome of weights on one part of the data.
 type Evaluated struct {
-	Part     string       `json:"part"`  // validation or test
-	Split    string       `json:"split"` // as the Spec names it
-	Examples int          `json:"examples"`
-	Loss     float64      `json:"loss"`
-	Error    float64      `json:"error"`
-	Classes  []ClassError `json:"classes"`
+	Part     string `json:"part"`  // validation or test
+	Split    string `json:"split"` // as the Spec names it
+	Examples int    `json:"examples"`
+	Tokens   int    `json:"tokens,omitempty"` // of text: those that the loss is the mean of
+	report.Scores
+	Classes []ClassError `json:"classes,omitempty"` // absent for text
 }
 
 // ClassError is the share of one class's examples that were taken for
@@ -37,17 +38,13 @@ type ClassError struct {
 // LoadRun reads the Spec of a run directory, and the path of its best
 // weights.
 func (r Registry) LoadRun(dir string, sets ...string) (Spec, string, error) {
-	config := filepath.Join(dir, "config.yaml")
-	if !exists(config) {
-		return Spec{}, "", fmt.Errorf("%s is no run directory: it has no config.yaml", dir)
+	s, err := r.LoadConfig(dir, sets...)
+	if err != nil {
+		return s, "", err
 	}
 	weights := filepath.Join(dir, BestWeights)
 	if !exists(weights) {
-		return Spec{}, "", fmt.Errorf("%s has no %s: the run ended before its first evaluation", dir, BestWeights)
-	}
-	s, err := r.Load(config, sets...)
-	if err != nil {
-		return s, "", SpecError{err}
+		return s, "", fmt.Errorf("%s has no %s: the run ended before its first evaluation", dir, BestWeights)
 	}
 	return s, weights, nil
 }
@@ -76,7 +73,7 @@ func (s Spec) EvaluateWeights(ctx context.Context, weights string) ([]Evaluated,
 		if part.src == nil {
 			continue
 		}
-		e, err := r.byClass(ctx, part.src)
+		e, err := r.measured(ctx, part.src)
 		if err != nil {
 			return nil, fmt.Errorf("evaluating on data.%s: %w", part.name, err)
 		}
@@ -86,18 +83,12 @@ func (s Spec) EvaluateWeights(ctx context.Context, weights string) ([]Evaluated,
 	return out, nil
 }
 
-func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
-	k := len(r.data.Classes)
-	taken := make([][]int, k) // [class][predicted]
-	for c := range taken {
-		taken[c] = make([]int, k)
-	}
-	count := func(outputs []*tensor.Dense, b data.Batch) {
-		for row, class := range b.Targets[0].I32 {
-			if b.Weights.F32[row] > 0 {
-				taken[class][train.Predicted(outputs[0], row)]++
-			}
-		}
+// measured evaluates the weights on src.
+func (r *Run) measured(ctx context.Context, src data.Source) (Evaluated, error) {
+	taken := confusion(len(r.data.Classes))
+	count := taken.count
+	if r.shape.Text() {
+		count = nil
 	}
 	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, r.Spec.bearing(src)), count)
 	if err != nil {
@@ -106,20 +97,49 @@ func (r *Run) byClass(ctx context.Context, src data.Source) (Evaluated, error) {
 	if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
 		return Evaluated{}, fmt.Errorf("the loss is %g: the weights are no good", e.Loss)
 	}
-	out := Evaluated{Examples: e.Examples, Loss: e.Loss, Error: e.Metrics[train.ErrorName], Classes: make([]ClassError, k)}
-	for c, row := range taken {
-		ce := ClassError{Class: r.data.Classes[c]}
+	out := Evaluated{Examples: e.Examples, Scores: r.scores(e)}
+	if r.shape.Text() {
+		out.Tokens = e.Places
+	} else {
+		out.Classes = taken.errors(r.data.Classes)
+	}
+	return out, nil
+}
+
+// taken counts the examples of each class by the class predicted.
+type taken [][]int
+
+func confusion(classes int) taken {
+	t := make(taken, classes)
+	for c := range t {
+		t[c] = make([]int, classes)
+	}
+	return t
+}
+
+func (t taken) count(outputs []*tensor.Dense, b data.Batch) {
+	for row, class := range b.Targets[0].I32 {
+		if b.Weights.F32[row] > 0 {
+			t[class][train.Predicted(outputs[0], row)]++
+		}
+	}
+}
+
+func (t taken) errors(names []string) []ClassError {
+	out := make([]ClassError, len(t))
+	for c, row := range t {
+		ce := ClassError{Class: names[c]}
 		worst := 0
 		for predicted, n := range row {
 			ce.Examples += n
 			if predicted != c && n > worst {
-				worst, ce.Mistaken = n, r.data.Classes[predicted]
+				worst, ce.Mistaken = n, names[predicted]
 			}
 		}
 		if ce.Examples > 0 {
 			ce.Error = 1 - float64(row[c])/float64(ce.Examples)
 		}
-		out.Classes[c] = ce
+		out[c] = ce
 	}
-	return out, nil
+	return out
 }

@@ -30,8 +30,8 @@ func (s *Stripes) Read(_ context.Context, i int) (data.Example, error) {
 // Tiny is a model with one hidden layer.
 type Tiny struct{ Units int }
 
-func (m *Tiny) Build(classes int) (nn.Model, error) {
-	return nn.Single(nn.Sequential{nn.Flatten{}, nn.Linear{Out: m.Units}, nn.ReLU{}, nn.Linear{Out: classes}}), nil
+func (m *Tiny) Build(of experiments.Shape) (nn.Model, error) {
+	return nn.Single(nn.Sequential{nn.Flatten{}, nn.Linear{Out: m.Units}, nn.ReLU{}, nn.Linear{Out: of.Classes}}), nil
 }
 
 // Your own model on your own source, from your own main.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/echo"
 )
 
@@ -21,6 +22,13 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
+	_, err := io.WriteString(w, r.explained(asked, notes))
+	return err
+}
+
+// explained is the text of Explain; asked is the shuffle buffer as the Spec
+// has it.
+func (r *Run) explained(asked Buffer, notes []string) string {
 	s, d := r.Spec, r.data
 	b := &strings.Builder{}
 	e, factor := s.Echo, float64(s.Echo.Factor)
@@ -44,13 +52,26 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if n != data.Endless {
 		size = number(float64(n)) + " records"
 	}
-	stage("source", "%s of %s, %s of %d classes, %s", s.Data.Train, s.Data.Source.Name, size, len(d.Classes), s.Data.Order)
-	stage("read", "%d at once%s", s.Stages.Readers, s.storageText())
-	place(echo.Read, "every copy is decoded and augmented anew")
-	stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
-	place(echo.Example, "every copy is augmented anew")
-	stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
-	place(echo.Augmentation, "copies are equal")
+	kinds, kindsOf, values := "classes", len(d.Classes), "float32"
+	if d.Vocabulary > 0 {
+		kinds, kindsOf, values = "tokens", d.Vocabulary, "int32"
+	}
+	stage("source", "%s of %s, %s of %d %s, %s", s.Data.Train, s.Data.Source.Name, size, kindsOf, kinds, s.Data.Order)
+	stage("read", "%s%s", s.readText(d.Train), s.storageText())
+	if t, ok := s.textual(); ok {
+		place(echo.Read, "every copy is made into tokens anew")
+		stage("decode", "%d workers: text to tokens; %s", s.Stages.Workers, t.Unit())
+		place(echo.Example, "copies are equal")
+	} else {
+		place(echo.Read, "every copy is decoded and augmented anew")
+		stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
+		place(echo.Example, "every copy is augmented anew")
+		if s.Input.Exif == ExifApply {
+			stage("turn", "upright, as EXIF has it")
+		}
+		stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
+		place(echo.Augmentation, "copies are equal")
+	}
 	m := s.Stages.Shuffle.Items
 	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample))
 	if asked.Memory > 0 {
@@ -58,8 +79,16 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	}
 	stage("shuffle", "%s", buffer)
 	batch := batchBytes(r.hollow)
-	stage("batch", "%d examples to float32, %v; up to %d ahead of the step", s.Train.Batch, batch, s.Stages.Prefetch.Items)
+	stage("batch", "%d examples to %s, %v; up to %d ahead of the step", s.Train.Batch, values, batch, s.Stages.Prefetch.Items)
+	mix := s.Input.Mix
+	mixing := func(here bool, copies string) {
+		if !mix.IsZero() && here {
+			stage("mix", "%s%s", mixText(mix), copies)
+		}
+	}
+	mixing(!mix.Redraw, "")
 	place(echo.Batch, "the whole batch, step after step")
+	mixing(mix.Redraw, ", every copy anew")
 	if e.ShuffleBatches > 1 {
 		stage("shuffle", "buffer of %d whole batches, %v", e.ShuffleBatches, Bytes(e.ShuffleBatches)*batch)
 	}
@@ -84,12 +113,11 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
 	}
 	for _, n := range notes {
-		if !strings.HasPrefix(n, "shuffle buffer: ") {
+		if t, ok := s.textual(); !strings.HasPrefix(n, "shuffle buffer: ") && !(ok && n == t.Unit()) {
 			fmt.Fprintf(b, "Note: %s.\n", n)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the
@@ -108,6 +136,16 @@ func (s Spec) echoedBefore() float64 {
 		return 1
 	}
 	return float64(s.Echo.Factor)
+}
+
+// readText says how records of src are read.
+func (s Spec) readText(src data.Source) string {
+	streams, ok := src.(data.Stream)
+	if !ok {
+		return fmt.Sprintf("%d at once", s.Stages.Readers)
+	}
+	n := streams.Shards.Shards()
+	return fmt.Sprintf("%d of %d streams at once, a record each in turn", min(streams.Cycle, n), n)
 }
 
 func (s Spec) storageText() string {
@@ -140,6 +178,22 @@ func chain(list []Choice[data.Augmentation]) string {
 		parts[i] = a.Name + settings(a.Value)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// mixText writes how batches are mixed.
+func mixText(m augment.Mix) string {
+	var parts []string
+	if m.Mixup != nil {
+		parts = append(parts, "mixup"+settings(m.Mixup))
+	}
+	if m.Cutmix != nil {
+		parts = append(parts, "cutmix"+settings(m.Cutmix))
+	}
+	text := strings.Join(parts, " or ")
+	if p := m.Probability; p > 0 && p < 1 {
+		text += fmt.Sprintf(" of %g %% of the batches", 100*p)
+	}
+	return text
 }
 
 func modelText(m Choice[Model]) string { return m.Name + settings(m.Value) }

@@ -16,7 +16,7 @@ import (
 
 // The files of weights in a run directory.
 const (
-	BestWeights  = "best.safetensors"  // those of the least validation error
+	BestWeights  = "best.safetensors"  // those of the best validation score: the least error, of text the least loss
 	FinalWeights = "final.safetensors" // those of the end
 )
 
@@ -89,37 +89,40 @@ func pointer[T any](v T) *T { return &v }
 func (r *Run) judge(ctx context.Context, p train.Progress) error {
 	r.storage.Pause()
 	defer r.storage.Resume()
-	r.judged = p.Steps
+	r.judged, r.owed = p.Steps, true
 	return r.averaged(func() error {
-		e, err := r.evaluate(ctx, "validation", r.data.Validation)
+		found, err := r.evaluate(ctx, "validation", r.data.Validation)
 		if err != nil {
 			return err
 		}
-		wrong := e.Metrics[train.ErrorName]
-		if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
-			return train.Diverged{Step: p.Steps, What: fmt.Sprintf("the loss of the validation data is %g", e.Loss)}
+		r.owed = false
+		if math.IsNaN(found.Loss) || math.IsInf(found.Loss, 0) {
+			return train.Diverged{Step: p.Steps, What: fmt.Sprintf("the loss of the validation data is %g", found.Loss)}
 		}
 		l := r.line(report.KindEval, p)
-		l.ValLoss, l.ValError = &e.Loss, &wrong
+		l.ValLoss, l.ValError, l.ValPerplexity = &found.Loss, found.Error, found.Perplexity
 		if err := r.metrics.Write(l); err != nil {
 			return err
 		}
 		if r.Progress != nil {
-			r.Progress.Evaluated(p, e.Loss, wrong)
+			r.Progress.Evaluated(p, found)
 		}
-		r.summary.FinalValLoss, r.summary.FinalValError = &e.Loss, &wrong
-		if r.summary.BestValLoss == nil || e.Loss < *r.summary.BestValLoss {
-			r.summary.BestValLoss = &e.Loss
+		s := &r.summary
+		s.FinalValLoss, s.FinalValError, s.FinalValPerplexity = &found.Loss, found.Error, found.Perplexity
+		if s.BestValLoss == nil || found.Loss < *s.BestValLoss {
+			s.BestValLoss, s.BestValPerplexity = &found.Loss, found.Perplexity
 		}
-		if r.summary.BestValError == nil || wrong < *r.summary.BestValError {
-			r.summary.BestValError, r.summary.BestStep = &wrong, pointer(p.Steps)
+		if found.Error != nil && (s.BestValError == nil || *found.Error < *s.BestValError) {
+			s.BestValError = found.Error
+		}
+		if s.BestStep == nil || found.Main() < r.best {
+			r.best, s.BestStep = found.Main(), pointer(p.Steps)
 			if err := r.save(BestWeights, p); err != nil {
 				return err
 			}
 		}
-		if !r.reached && r.Spec.Stop.Target.Reached(e.Loss, wrong) {
+		if !r.reached && r.Spec.Stop.Target.Reached(found) {
 			r.reached = true
-			s := &r.summary
 			s.FreshToTarget, s.ReadsToTarget = pointer(p.Fresh), pointer(p.Reads)
 			s.ExamplesToTarget, s.StepsToTarget = pointer(p.Examples), pointer(p.Steps)
 			s.WallToTarget, s.CPUToTarget = pointer(p.Elapsed.Seconds()), pointer(p.CPU.Seconds())
@@ -150,12 +153,20 @@ func vectors(l *train.Learner) []optim.Vector {
 	return v
 }
 
-func (r *Run) evaluate(ctx context.Context, part string, src data.Source) (train.Evaluation, error) {
+func (r *Run) evaluate(ctx context.Context, part string, src data.Source) (report.Scores, error) {
 	e, err := r.learner.Evaluate(ctx, r.Spec.Once(ctx, src, r.handler(part, src)), nil)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("evaluating on data.%s: %w", part, err)
 	}
-	return e, err
+	return r.scores(e), err
+}
+
+// scores are those that count for the data of r.
+func (r *Run) scores(e train.Evaluation) report.Scores {
+	if r.shape.Text() {
+		return report.OfText(e.Loss)
+	}
+	return report.OfClasses(e.Loss, e.Metrics[train.ErrorName])
 }
 
 func (r *Run) save(name string, p train.Progress) error {
@@ -170,6 +181,9 @@ func (r *Run) save(name string, p train.Progress) error {
 // with err.
 func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
 	errs := []error{err} // in one list, so that a caller sees whether there is more than the end itself
+	if ctx.Err() != nil && (r.whole == p.Steps || r.owed) {
+		errs = append(errs, r.keep(p)) // of the moment before the lines below
+	}
 	if p.Steps > r.since.Steps {
 		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
@@ -194,6 +208,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	}
 	s.PeakRSS = peakRSS()
 	s.BadReads, s.BadRecords = r.faults.counts(p.Reads)
+	s.Turned = r.turned.among(p.Reads)
 	return *s, errors.Join(append(errs, report.WriteSummary(r.Dir, *s))...)
 }
 
@@ -224,13 +239,12 @@ func (r *Run) test(ctx context.Context, p train.Progress) error {
 	if err := train.Load(filepath.Join(r.Dir, BestWeights), &r.learner.Params); err != nil {
 		return err
 	}
-	e, err := r.evaluate(ctx, "test", r.data.Test)
+	found, err := r.evaluate(ctx, "test", r.data.Test)
 	if err != nil {
 		return err
 	}
-	wrong := e.Metrics[train.ErrorName]
-	r.summary.TestLoss, r.summary.TestError = &e.Loss, &wrong
-	l := r.line(report.KindTest, p)
-	l.TestLoss, l.TestError = &e.Loss, &wrong
+	s, l := &r.summary, r.line(report.KindTest, p)
+	s.TestLoss, s.TestError, s.TestPerplexity = &found.Loss, found.Error, found.Perplexity
+	l.TestLoss, l.TestError, l.TestPerplexity = &found.Loss, found.Error, found.Perplexity
 	return r.metrics.Write(l)
 }

@@ -13,21 +13,45 @@ import (
 //
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
-// n is the number of records that read reads, or data.Endless. The buffers of
-// s must be numbers. The stream has no end of its own.
-func (s Spec) Pipeline(ctx context.Context, n int, read data.Reader, faults data.Faults) data.Seq[data.Batch] {
+// Where pictures are mixed, that is done before or after the echo of batches.
+// Records of src are read through a storage, which nil stands for as it is.
+// The buffers of s must be numbers. The stream begins where at is, at the zero
+// Replay from the start, and has no end of its own.
+func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
-		examples := data.Read(ctx, data.Order(n, s.Data.Order, s.stage("order")), s.Stages.Readers, read, faults)
+		faults := at.Strict(faults)
+		examples := s.read(ctx, src, through, faults, at)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
-		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), values(s.Input.Augment)...)
+		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
+		examples = at.Refill(examples, echoed(s, at.Hollow()))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, s.format().Batch)
+		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
+		batches = s.mix(ctx, batches, false)
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
-		return data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))
+		batches = s.mix(ctx, batches, true)
+		return at.From(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches")))
+	})
+}
+
+// read is the first stage: the records of src in an order, or, where it is
+// one of streams, as these have them, interleaved; of streams at must be zero.
+func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Example] {
+	if through == nil {
+		through = func(read data.Reader) data.Reader { return read }
+	}
+	streams, ok := src.(data.Stream)
+	if !ok {
+		order := at.Missing(data.Order(src.Len(), s.Data.Order, s.stage("order")))
+		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
+	}
+	examples := data.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
+	return data.Map(ctx, examples, s.Stages.Readers, func(ctx context.Context, e data.Example) (data.Example, error) {
+		there := func(context.Context, data.Origin) (data.Example, error) { return e, nil }
+		return through(there)(ctx, e.Origin)
 	})
 }
 
@@ -38,7 +62,7 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, values(s.Input.Resize)...)
+		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, s.Input.chosen(s.Input.Resize)...)
 		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
 	})
 }
@@ -51,11 +75,21 @@ func (s Spec) stage(name string) uint64 {
 	return h.Sum64() ^ s.Seed*0x9e3779b97f4a7c15
 }
 
-func (s Spec) format() data.Format { return data.Format{Mean: s.Input.Mean, Std: s.Input.Std} }
+func (s Spec) format() data.Format {
+	f := data.Format{Mean: s.Input.Mean, Std: s.Input.Std}
+	if t, ok := s.textual(); ok {
+		f.Context = t.Length()
+	}
+	return f
+}
 
-// exampleBytes is the memory of an example like e in the shuffle buffer.
+// exampleBytes is the memory of an example like e in the shuffle buffer. The
+// target of text shares all but its last token with the input.
 func exampleBytes(e data.Example) Bytes {
 	const overhead = 128 // of the example itself and of its slices
+	if x, ok := e.Input.(data.Tokens); ok {
+		return Bytes(4*(len(x)+1) + overhead)
+	}
 	return Bytes(e.Size() + overhead)
 }
 
@@ -65,6 +99,7 @@ func batchBytes(b data.Batch) Bytes {
 	for _, a := range append(b.Inputs, b.Targets...) {
 		n += 4 * (len(a.F32) + len(a.I32))
 	}
+	n += 4 * len(b.Weights.F32)
 	return Bytes(n)
 }
 

@@ -18,22 +18,27 @@ type Registry struct {
 	Optimizers    map[string]func() Optimizer
 }
 
-// Optimizer is an optimizer with settings that can be checked.
+// Optimizer is an optimizer with settings that can be checked, and a state
+// that a checkpoint keeps.
 type Optimizer interface {
 	train.Optimizer
 	Check() error
+	State() []optim.Vector
+	SetState(state []optim.Vector) error
 }
 
-// Model is a model with its settings, before it is known how many classes
-// there are.
+// Model is a model with its settings, before it is known what the data is
+// like. Build returns an error where the model is not for such data.
 type Model interface {
-	Build(classes int) (nn.Model, error)
+	Build(of Shape) (nn.Model, error)
 }
 
-// Pictured is a Model made for pictures of size × size pixels in so many
-// classes, rather than for 32 × 32 in 10.
-type Pictured interface {
-	Pictures() (size, classes int)
+// Benched is a Model that says what data and which optimizer its step is
+// measured with, where that is not pictures of 32 × 32 in 10 classes and SGD
+// with Nesterov momentum 0.9 and weight decay 1e-4. A nil Optimizer means that
+// one.
+type Benched interface {
+	Bench() (Shape, Optimizer)
 }
 
 // DefaultRegistry returns what the command line knows.
@@ -45,6 +50,7 @@ func DefaultRegistry() Registry {
 			"shards": func() Source { return new(Shards) },
 			"cifar":  func() Source { return new(Cifar) },
 			"idx":    func() Source { return new(Idx) },
+			"text":   func() Source { return newText() },
 		},
 		Augmentations: map[string]func() data.Augmentation{
 			"pad_crop":            func() data.Augmentation { return new(augment.PadCrop) },
@@ -52,6 +58,9 @@ func DefaultRegistry() Registry {
 			"flip":                func() data.Augmentation { return new(augment.Flip) },
 			"color_jitter":        func() data.Augmentation { return new(augment.ColorJitter) },
 			"cutout":              func() data.Augmentation { return new(augment.Cutout) },
+			"random_erasing":      func() data.Augmentation { return new(augment.RandomErasing) },
+			"rand_augment":        func() data.Augmentation { return new(augment.RandAugment) },
+			"trivial_augment":     func() data.Augmentation { return new(augment.TrivialAugment) },
 			"resize":              func() data.Augmentation { return new(augment.Resize) },
 			"center_crop":         func() data.Augmentation { return new(augment.CenterCrop) },
 		},
@@ -59,6 +68,8 @@ func DefaultRegistry() Registry {
 			"mlp":          func() Model { return new(MLP) },
 			"resnet_cifar": func() Model { return new(ResNetCIFAR) },
 			"resnet":       func() Model { return new(ResNet) },
+			"transformer":  func() Model { return newTransformer() },
+			"vit":          func() Model { return newViT() },
 		},
 		Optimizers: map[string]func() Optimizer{
 			"sgd":   func() Optimizer { return new(optim.SGD) },
@@ -74,7 +85,12 @@ type MLP struct {
 }
 
 // Build implements [Model].
-func (m *MLP) Build(classes int) (nn.Model, error) { return models.MLP(m.Hidden, classes), nil }
+func (m *MLP) Build(of Shape) (nn.Model, error) {
+	if err := of.wantPictures(); err != nil {
+		return nil, err
+	}
+	return models.MLP(m.Hidden, of.Classes), nil
+}
 
 // ResNetCIFAR is models.ResNetCIFAR in a Spec.
 type ResNetCIFAR struct {
@@ -82,8 +98,11 @@ type ResNetCIFAR struct {
 }
 
 // Build implements [Model].
-func (m *ResNetCIFAR) Build(classes int) (nn.Model, error) {
-	return models.ResNetCIFAR(m.Depth, classes)
+func (m *ResNetCIFAR) Build(of Shape) (nn.Model, error) {
+	if err := of.wantPictures(); err != nil {
+		return nil, err
+	}
+	return models.ResNetCIFAR(m.Depth, of.Classes)
 }
 
 // ResNet is models.ResNet in a Spec.
@@ -92,7 +111,12 @@ type ResNet struct {
 }
 
 // Build implements [Model].
-func (m *ResNet) Build(classes int) (nn.Model, error) { return models.ResNet(m.Depth, classes) }
+func (m *ResNet) Build(of Shape) (nn.Model, error) {
+	if err := of.wantPictures(); err != nil {
+		return nil, err
+	}
+	return models.ResNet(m.Depth, of.Classes)
+}
 
-// Pictures implements [Pictured]: those of ImageNet.
-func (m *ResNet) Pictures() (size, classes int) { return 224, 1000 }
+// Bench implements [Benched]: pictures like those of ImageNet.
+func (m *ResNet) Bench() (Shape, Optimizer) { return Shape{Size: 224, Classes: 1000}, nil }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -26,33 +27,69 @@ type Run struct {
 	Spec     Spec
 	Dir      string           // of the run; made by Train
 	Force    bool             // a run in Dir is replaced
+	Resume   bool             // a run in Dir goes on from its last checkpoint; where there is none, it begins
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
 	data    *Dataset
+	shape   Shape        // of the data
 	sample  data.Example // of the training data, prepared
 	hollow  data.Batch   // of copies of it, for its shape
 	learner *train.Learner
 	ema     *optim.EMA
 	storage *storage.Storage
 	faults  *faultLog
+	turned  turned
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
 	losses  float64        // since then
 	judged  int64          // steps at the last evaluation
+	owed    bool           // that evaluation was broken off
+	best    float64        // main score of BestWeights
 	reached bool
+
+	divergence train.Divergence
+	lock       *os.File       // of Dir
+	from       *resumption    // nil from the start
+	begun      train.Progress // where training begins
+	at         data.Replay    // where the pipeline does
+	kept       int64          // steps at the last checkpoint
+	whole      int64          // steps after which all observers were told
 }
 
 // Train trains as the Spec says and writes the directory. The summary tells
 // how the run ended, also when it ended with an error: one of the
-// interruption of ctx is that of ctx.
-func (r *Run) Train(ctx context.Context) (report.Summary, error) {
-	if _, err := claimable(r.Dir, r.Force); err != nil {
+// interruption of ctx is that of ctx. A run that has ended already is not
+// resumed: its summary is returned.
+func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
+	if r.lock, err = lockRun(r.Dir, false); err != nil {
 		return report.Summary{}, err
+	}
+	defer func() {
+		if r.lock != nil {
+			r.lock.Close()
+		}
+	}()
+	if !r.Resume {
+		if _, err := claimable(r.Dir, r.Force); err != nil {
+			return report.Summary{}, err
+		}
 	}
 	if err := r.open(ctx); err != nil {
 		return report.Summary{}, err
+	}
+	if r.Resume {
+		if err := r.adopt(); err != nil {
+			return report.Summary{}, err
+		}
+		if s, err := report.ReadSummary(r.Dir); err == nil && finished(s.Status) {
+			r.Notice(fmt.Sprintf("the run in %s is finished already", r.Dir))
+			return s, nil
+		}
+		if err := r.find(); err != nil {
+			return report.Summary{}, err
+		}
 	}
 	pool := op.NewPool(int(r.Spec.Train.ComputeThreads))
 	defer pool.Close()
@@ -75,19 +112,29 @@ func (r *Run) Train(ctx context.Context) (report.Summary, error) {
 
 // open opens the data, tries a record of each part, and sizes the buffers.
 func (r *Run) open(ctx context.Context) (err error) {
+	if err := kernel.CheckPath(); err != nil {
+		return SpecError{err}
+	}
 	if r.Notice == nil {
 		r.Notice = func(string) {}
 	}
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
 		return SpecError{err}
 	}
+	r.shape = r.data.shape(r.Spec)
+	if err := r.Spec.Stop.Target.check(r.shape); err != nil {
+		return SpecError{fmt.Errorf("stop.target: %w", err)}
+	}
 	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
-	if r.hollow, err = r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
+	if r.hollow, err = r.Spec.training(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
 		return err
 	}
 	r.Spec = r.Spec.sized(r.sample, r.hollow)
+	if t, ok := r.Spec.textual(); ok {
+		r.Notice(t.Unit())
+	}
 	m := r.Spec.Stages.Shuffle.Items
 	r.Notice(fmt.Sprintf("shuffle buffer: %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample)))
 	if n := r.data.Train.Len(); n != data.Endless && m > n {
@@ -99,18 +146,15 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
-	if err := kernel.CheckPath(); err != nil {
-		return SpecError{err}
-	}
-	model, err := r.Spec.Model.Value.Build(len(r.data.Classes))
+	model, err := r.Spec.Model.Value.Build(r.shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	t := r.Spec.Train
 	r.learner = &train.Learner{
 		Model:      model,
-		Task:       train.Classification(t.LabelSmoothing),
-		Optimizer:  fresh(t.Optimizer.Value),
+		Task:       r.shape.task(t.LabelSmoothing),
+		Optimizer:  newOptimizer(t.Optimizer.Value, pool),
 		Accumulate: t.Accumulate,
 		Build:      nn.Config{Seed: r.Spec.stage("weights"), Pool: pool},
 		Clip: func(w []gorgonia.ValueGrad) (float64, error) {
@@ -126,7 +170,7 @@ func (r *Run) prepare(pool *op.Pool) error {
 	if err := r.learner.Prepare(r.hollow); err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
-	if t.Init == "" {
+	if t.Init == "" || r.from != nil {
 		return nil
 	}
 	path, err := t.Init.Expand()
@@ -144,6 +188,15 @@ func fresh[T any](p T) T {
 	return c.Interface().(T)
 }
 
+// newOptimizer has the settings of o, and updates on the threads of pool if it can.
+func newOptimizer(o Optimizer, pool *op.Pool) Optimizer {
+	o = fresh(o)
+	if threaded, ok := o.(interface{ SetPool(p *op.Pool) }); ok {
+		threaded.SetPool(pool)
+	}
+	return o
+}
+
 // begin makes the directory and the files that are there from the start.
 func (r *Run) begin(ctx context.Context) (err error) {
 	if r.Spec, err = r.calibrate(ctx); err != nil {
@@ -152,13 +205,19 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.storage, err = storage.New(r.Spec.Storage.Simulate); err != nil {
 		return err
 	}
-	if err := claim(r.Dir, r.Force); err != nil {
-		return err
+	if r.from != nil {
+		return r.proceed(ctx)
 	}
-	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
+	if r.lock, err = claim(r.Dir, r.Force, r.lock); err != nil {
 		return err
 	}
 	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(r.Dir, checkpointsDir), 0o755); err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
 		return err
 	}
 	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {
@@ -186,16 +245,30 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
+	keepEvery, keepCount, err := r.interval(s.Checkpoint.Every)
+	if err != nil {
+		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
+	}
 	meter := newMeter()
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train.Len(), r.storage.Reader(data.FromSource(r.data.Train)), r.handler("train", r.data.Train))
+	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), r.at)
+	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
-		train.Divergence(),
+		&r.divergence,
 		r.watchWorkers(meter),
-		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
-		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),
+		train.Every(every, count, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+		train.ObserverFunc(func(p train.Progress, _ data.Batch) error { r.whole = p.Steps; return nil }),
+		train.Every(keepEvery, keepCount, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.keep(p) })),
 	}
-	p, err := train.Run(ctx, train.Progress{}, r.learner, batches, r.done, observers...)
+	p := from
+	if r.owed {
+		err = r.judge(ctx, p)
+	}
+	if err == nil {
+		p, err = train.Run(ctx, p, r.learner, batches, r.done, observers...)
+	}
 	if err == nil && r.judged != p.Steps {
 		err = r.judge(ctx, p)
 	}

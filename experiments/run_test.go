@@ -305,7 +305,7 @@ func TestDamagedRecordsAreSkippedListedAndCounted(t *testing.T) {
 				t.Errorf("%s: errors.jsonl holds\n%s", strategy, log)
 			}
 			for _, row := range rows {
-				var f fault
+				var f Fault
 				if err := json.Unmarshal([]byte(row), &f); err != nil || f.Part != "train" || f.Error == "" || !strings.HasPrefix(f.Name, root) {
 					t.Errorf("%s: a row is %s, %v", strategy, row, err)
 				}
@@ -394,7 +394,7 @@ func TestWeightsOfARunBeginAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(evaluated) != 2 || evaluated[0].Error != *first.BestValError || evaluated[1].Error != *first.TestError {
+	if len(evaluated) != 2 || *evaluated[0].Error != *first.BestValError || *evaluated[1].Error != *first.TestError {
 		t.Errorf("the best weights evaluate as %+v, the run said %g and %g", evaluated, *first.BestValError, *first.TestError)
 	}
 	n, wrong := 0, 0.0
@@ -402,7 +402,7 @@ func TestWeightsOfARunBeginAnother(t *testing.T) {
 		n += c.Examples
 		wrong += c.Error * float64(c.Examples)
 	}
-	if n != 30 || math.Abs(wrong/30-evaluated[0].Error) > 1e-9 {
+	if n != 30 || math.Abs(wrong/30-*evaluated[0].Error) > 1e-9 {
 		t.Errorf("the classes are %+v", evaluated[0].Classes)
 	}
 	r := Run{Spec: parse(t, small, "model.mlp.hidden=[13]", "train.init="+filepath.Join(dir, BestWeights)), Dir: filepath.Join(t.TempDir(), "run")}

@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/cifar"
@@ -62,6 +63,28 @@ func (f *Folder) Open(base string) (data.Source, error) {
 	return folder.Open(path, base)
 }
 
+// Root implements [Filed].
+func (f *Folder) Root() (string, error) { return f.Path.Expand() }
+
+// Files implements [Filed].
+func (f *Folder) Files() ([]string, error) {
+	bases, err := f.Bases()
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, base := range bases {
+		src, err := f.Open(base)
+		if err != nil {
+			return nil, err
+		}
+		for i := range src.Len() {
+			files = append(files, data.RecordName(src, i))
+		}
+	}
+	return files, nil
+}
+
 // Shards is pictures in tar archives: package shards. They are indexed once
 // and stay open.
 type Shards struct {
@@ -98,6 +121,21 @@ func (s *Shards) Open(base string) (data.Source, error) {
 	return s.archive.Open(base)
 }
 
+// Root implements [Filed].
+func (s *Shards) Root() (string, error) { return s.Path.Expand() }
+
+// Files implements [Filed].
+func (s *Shards) Files() ([]string, error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	files := s.archive.Files()
+	if s.Names != "" {
+		files = append(files, s.Names)
+	}
+	return files, nil
+}
+
 // Cifar is the binary files of CIFAR-10 or CIFAR-100: package cifar.
 type Cifar struct {
 	Path Path `yaml:"path"` // of their directory, or of the .tar.gz
@@ -121,6 +159,12 @@ func (c *Cifar) Open(base string) (data.Source, error) {
 	return cifar.Open(path, base)
 }
 
+// Root implements [Filed].
+func (c *Cifar) Root() (string, error) { return c.Path.Expand() }
+
+// Files implements [Filed].
+func (c *Cifar) Files() ([]string, error) { return filesAt(c.Path) }
+
 // Idx is the files of MNIST and its like: package idx.
 type Idx struct {
 	Path Path `yaml:"path"` // of their directory
@@ -142,6 +186,35 @@ func (c *Idx) Open(base string) (data.Source, error) {
 		return nil, err
 	}
 	return idx.Open(path, base)
+}
+
+// Root implements [Filed].
+func (c *Idx) Root() (string, error) { return c.Path.Expand() }
+
+// Files implements [Filed].
+func (c *Idx) Files() ([]string, error) { return filesAt(c.Path) }
+
+// filesAt returns the file at a path, or the visible files in the directory
+// there.
+func filesAt(p Path) ([]string, error) {
+	path, err := p.Expand()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return []string{path}, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if !e.IsDir() && !folder.IsHidden(e.Name()) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, nil
 }
 
 // Synth is pictures that are drawn while they are read: package synth.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/data/storage"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
@@ -17,7 +18,7 @@ type Spec struct {
 	Seed uint64 `yaml:"seed"`           // of everything drawn at random but the splits; default 0
 
 	Data     Data          `yaml:"data"`
-	Input    Input         `yaml:"input"`
+	Input    Input         `yaml:"input,omitempty"` // of pictures; text has none
 	Stages   StagesSpec    `yaml:"pipeline"`
 	Echo     echo.Spec     `yaml:"echo"`
 	Storage  StorageSpec   `yaml:"storage,omitempty"`
@@ -26,6 +27,8 @@ type Spec struct {
 	Stop     Stop          `yaml:"stop"`
 	Evaluate EvaluateSpec  `yaml:"evaluate"`
 	Log      LogSpec       `yaml:"log"`
+
+	Checkpoint CheckpointSpec `yaml:"checkpoint"`
 }
 
 // Data says which records are trained on and which judge.
@@ -45,12 +48,15 @@ type Input struct {
 	Size int       `yaml:"size"`      // pixels; default 32
 	Mean []float32 `yaml:"mean,flow"` // of each channel, on a scale of 0 to 1; default ImageNet's
 	Std  []float32 `yaml:"std,flow"`
+	Exif string    `yaml:"exif"` // orientation: ignore (default, as torchvision) or apply
 
 	// Augment is applied to training pictures; default: a random resized crop
 	// of Size and a flip. Resize is applied to all others; default: the
 	// shorter side to Size, and the centre.
 	Augment []Choice[data.Augmentation] `yaml:"augment"`
 	Resize  []Choice[data.Augmentation] `yaml:"resize"`
+
+	Mix augment.Mix `yaml:"mix,omitempty"` // of the pictures of a training batch with one another; default: none
 }
 
 // StagesSpec sizes the stages.
@@ -110,4 +116,11 @@ type EvaluateSpec struct {
 type LogSpec struct {
 	Every    Span          `yaml:"every"`    // default 50 steps
 	Progress time.Duration `yaml:"progress"` // between lines of progress where there is no terminal; default 10s
+}
+
+// CheckpointSpec says how often what a run needs to be resumed is kept. It
+// decides nothing of its outcome.
+type CheckpointSpec struct {
+	Every Span `yaml:"every"` // default 500 steps
+	Keep  int  `yaml:"keep"`  // latest checkpoints that are kept; 0 makes none; default 2
 }

@@ -35,7 +35,7 @@ func TestAugmentationIsDrawnBySeedAndNotInEvaluation(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Stages.Prefetch = Buffer{Items: 1}
-		training = inputs(t, s.Pipeline(t.Context(), d.Train.Len(), data.FromSource(d.Train), nil))
+		training = inputs(t, s.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}))
 		return training, inputs(t, s.Once(t.Context(), d.Validation, nil))
 	}
 	plain, held := batch()
@@ -83,7 +83,7 @@ func TestARecordThatIsDamagedInEveryEpochDoesNotEndTheRun(t *testing.T) {
 // wide is a model whose kernel is larger than the pictures.
 type wide struct{}
 
-func (*wide) Build(int) (nn.Model, error) { return nn.Single(nn.Conv{Out: 2, Kernel: 9}), nil }
+func (*wide) Build(Shape) (nn.Model, error) { return nn.Single(nn.Conv{Out: 2, Kernel: 9}), nil }
 
 func TestAModelThatDoesNotFitThePicturesIsAnErrorOfTheSpec(t *testing.T) {
 	_, r := newLab(64)

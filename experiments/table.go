@@ -15,6 +15,7 @@ import (
 // Table is the outcome of a comparison.
 type Table struct {
 	Target string `json:"target"`
+	Metric string `json:"metric"` // that the best of is told where there is no target: val_error, or of text val_loss; empty means val_error
 	Rows   []Row  `json:"rows"`
 }
 
@@ -216,29 +217,35 @@ func (t Table) gain(row Row, a axis) string {
 
 // outcomes writes the validation errors of runs without a target.
 func (t Table) outcomes(b *strings.Builder) {
-	b.WriteString("Best validation error, and what the whole run used\n\n")
+	text := t.Metric == ValLoss
+	best, title, columns := func(s report.Summary) *float64 { return s.BestValError }, "error", []string{"mean"}
+	if text {
+		best, title, columns = func(s report.Summary) *float64 { return s.BestValLoss }, "loss", []string{"mean", "ppl"}
+	}
+	fmt.Fprintf(b, "Best validation %s, and what the whole run used\n\n", title)
 	head := []string{"strategy"}
 	for _, run := range t.Rows[0].Runs {
 		head = append(head, fmt.Sprintf("seed %d", run.Seed))
 	}
-	grid := [][]string{append(head, "mean", "fresh", "steps", "wall s", "CPU s")}
+	grid := [][]string{append(append(head, columns...), "fresh", "steps", "wall s", "CPU s")}
 	for _, row := range t.Rows {
 		line := []string{row.Arm.String()}
 		mean := 0.0
 		for _, run := range row.Runs {
-			if run.BestValError == nil || run.Status == report.Diverging {
+			v := best(run)
+			if v == nil || run.Status == report.Diverging {
 				mean = math.NaN()
 				line = append(line, string(run.Status))
 				continue
 			}
-			mean += *run.BestValError / float64(len(row.Runs))
-			line = append(line, fmt.Sprintf("%.4f", *run.BestValError))
+			mean += *v / float64(len(row.Runs))
+			line = append(line, fmt.Sprintf("%.4f", *v))
 		}
+		means := []string{fmt.Sprintf("%.4f", mean), number(math.Exp(mean))}
 		if math.IsNaN(mean) {
-			line = append(line, "?")
-		} else {
-			line = append(line, fmt.Sprintf("%.4f", mean))
+			means = []string{"?", "?"}
 		}
+		line = append(line, means[:len(columns)]...)
 		for _, i := range []int{0, 3, 4, 5} {
 			none := func(report.Summary) (float64, bool) { return 0, false }
 			line = append(line, number(row.over(none, axes()[i].whole).Mean))
@@ -246,6 +253,9 @@ func (t Table) outcomes(b *strings.Builder) {
 		grid = append(grid, line)
 	}
 	align(b, grid)
+	if text {
+		b.WriteString("\nppl: perplexity, e to the power of the mean.\n")
+	}
 }
 
 // number writes v with thousands separated, and small numbers with a decimal.

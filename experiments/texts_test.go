@@ -180,6 +180,24 @@ example ×2  0.5000  0.0625  0.2812   6,500    650      65    130
 	}
 }
 
+func TestTheTableOfTextWithoutATargetIsTheLosses(t *testing.T) {
+	table := Table{Metric: ValLoss, Rows: []Row{row(echo.None, 1200000, 1400000, 1600000), row(echo.Example, 6000, 7000, 8000)}}
+	for i, v := range []float64{3, 3.25, 3.5, 2, 2.5, 3} {
+		table.Rows[i/3].Runs[i%3].BestValLoss = &v
+	}
+	want := `Best validation loss, and what the whole run used
+
+strategy    seed 0  seed 1  seed 2    mean   ppl      fresh    steps  wall s   CPU s
+none        3.0000  3.2500  3.5000  3.2500  25.8  1,400,000  140,000  14,000  28,000
+example ×2  2.0000  2.5000  3.0000  2.5000  12.2      7,000      700      70     140
+
+ppl: perplexity, e to the power of the mean.
+`
+	if got := texted(t, table); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestTableJSONHoldsWhatTheTableDoes(t *testing.T) {
 	_, r := newLab(64)
 	c := Comparison{Spec: parseWith(t, r, ofLab, "stop.target=val_error<=1", "evaluate.every=16 fresh"), Strategies: []echo.Strategy{echo.None, echo.Batch}, Factors: []echo.Factor{2}, Seeds: 2, Dir: t.TempDir()}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reprise-ml/reprise/train/report"
 )
 
 // parseNumber reads 128, 1e6, 0.5, 64k, 3M, 2G.
@@ -176,6 +179,12 @@ func (b Buffer) of(size Bytes) Buffer {
 	return Buffer{Items: max(int(b.Memory/size), 1)}
 }
 
+// What a machine may be asked for: beyond it a slip of the keyboard is likelier than a use.
+const (
+	mostRows    = 1 << 20 // of a batch
+	mostThreads = 1024
+)
+
 // Threads is a number of threads; 0, written auto, means one a core.
 type Threads int
 
@@ -186,8 +195,8 @@ func (t *Threads) UnmarshalText(text []byte) error {
 		return nil
 	}
 	n, err := parseCount(string(text))
-	if err != nil || n < 1 || n > 1024 {
-		return fmt.Errorf("%q is no number of threads; want 1 to 1024, or auto", text)
+	if err != nil || n < 1 || n > mostThreads {
+		return fmt.Errorf("%q is no number of threads; want 1 to %d, or auto", text, mostThreads)
 	}
 	*t = Threads(n)
 	return nil
@@ -208,13 +217,19 @@ func (t Threads) number() int {
 	return int(t)
 }
 
+// The scores that runs are compared by, the least being best.
+const (
+	ValError = "val_error" // of classes
+	ValLoss  = "val_loss"  // of text
+)
+
 // Target is a goal on the validation data: "val_error<=0.09".
 type Target struct {
-	Metric string // val_error, val_loss or val_accuracy
+	Metric string // val_error, val_accuracy, val_loss or val_perplexity
 	Bound  float64
 }
 
-var targetForm = regexp.MustCompile(`^\s*(val_error|val_loss|val_accuracy)\s*(<=|>=)\s*([0-9.eE+-]+%?)\s*$`)
+var targetForm = regexp.MustCompile(`^\s*(val_error|val_loss|val_accuracy|val_perplexity)\s*(<=|>=)\s*([0-9.eE+-]+%?)\s*$`)
 
 // UnmarshalText reads the form that String writes; 9% is 0.09.
 func (t *Target) UnmarshalText(text []byte) error {
@@ -252,17 +267,31 @@ func (t Target) String() string {
 	return fmt.Sprintf("%s<=%g", t.Metric, t.Bound)
 }
 
-// Reached reports whether an evaluation with this loss and error meets t.
-func (t Target) Reached(loss, wrong float64) bool {
-	switch t.Metric {
-	case "val_loss":
-		return loss <= t.Bound
-	case "val_error":
-		return wrong <= t.Bound
-	case "val_accuracy":
-		return 1-wrong >= t.Bound
+// Reached reports whether an evaluation meets t. A score that it lacks meets
+// nothing.
+func (t Target) Reached(s report.Scores) bool {
+	switch {
+	case t.Metric == "val_loss":
+		return s.Loss <= t.Bound
+	case t.Metric == "val_error" && s.Error != nil:
+		return *s.Error <= t.Bound
+	case t.Metric == "val_accuracy" && s.Error != nil:
+		return 1-*s.Error >= t.Bound
+	case t.Metric == "val_perplexity" && s.Perplexity != nil:
+		return *s.Perplexity <= t.Bound
 	}
 	return false
+}
+
+// check says why t cannot be met on such data.
+func (t Target) check(of Shape) error {
+	switch classes := t.Metric == "val_error" || t.Metric == "val_accuracy"; {
+	case classes && of.Text():
+		return fmt.Errorf("%s is of classes, and data.source has text; want val_loss or val_perplexity", t.Metric)
+	case t.Metric == "val_perplexity" && !of.Text():
+		return errors.New("val_perplexity is of text, and data.source has classes; want val_error, val_accuracy or val_loss")
+	}
+	return nil
 }
 
 // parseDuration is time.ParseDuration with an error that shows examples.

@@ -70,14 +70,14 @@ func TestTheBestWeightsAreThoseOfTheLeastError(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e[0].Error != want[0] || !near(e[0].Loss, want[1], 1e-9) || want[2] >= 0 && (e[1].Error != want[2] || !near(e[1].Loss, want[3], 1e-9)) {
+			if *e[0].Error != want[0] || !near(e[0].Loss, want[1], 1e-9) || want[2] >= 0 && (*e[1].Error != want[2] || !near(e[1].Loss, want[3], 1e-9)) {
 				t.Errorf("%s evaluates as %+v, want %v", name, e, want)
 			}
 			if e[0].Part != "validation" || e[1].Part != "test" || e[0].Split != "validation" || e[1].Split != "test" || e[1].Examples != 16 {
 				t.Errorf("the parts are %+v", e)
 			}
-			if want[2] < 0 && e[1].Error <= *s.TestError {
-				t.Errorf("the final weights test at %g, the best at %g", e[1].Error, *s.TestError)
+			if want[2] < 0 && *e[1].Error <= *s.TestError {
+				t.Errorf("the final weights test at %g, the best at %g", *e[1].Error, *s.TestError)
 			}
 		}
 		tested := metricsOf(t, dir, report.KindTest)
@@ -101,7 +101,7 @@ func TestClassErrorsNameWhatAClassIsTakenFor(t *testing.T) {
 				t.Errorf("got %+v, want an error of %g", c, wrong)
 			}
 		}
-		if len(e) != 1 || e[0].Error != wrong || e[0].Examples != 16 {
+		if len(e) != 1 || *e[0].Error != wrong || e[0].Examples != 16 {
 			t.Errorf("got %+v", e)
 		}
 	}

@@ -8,15 +8,17 @@ import (
 
 	"github.com/reprise-ml/reprise/internal/exec"
 	"github.com/reprise-ml/reprise/nn"
+	"github.com/reprise-ml/reprise/nn/op"
 )
 
-// graph is a classifier of images of size by size pixels with its loss.
+// graph is a model with its loss, mostly a classifier of images of size by size pixels.
 type graph struct {
 	rows, size     int
 	x, y, w        *gorgonia.Node
 	logits, loss   *gorgonia.Node
 	weights, grads gorgonia.Nodes
 	machine        *exec.Machine
+	ticker         *op.Ticker
 }
 
 // newGraph makes one for images of 32 by 32 pixels.
@@ -27,16 +29,26 @@ func newGraph(t *testing.T, m nn.Model, p *nn.Params, rows int, c nn.Config) *gr
 
 func newGraphOf(t *testing.T, m nn.Model, p *nn.Params, rows, size int, c nn.Config) *graph {
 	t.Helper()
-	s := nn.NewScope(p, c)
-	g := &graph{rows: rows, size: size}
-	input := func(name string, of tensor.Dtype, shape ...int) *gorgonia.Node {
-		return gorgonia.NewTensor(s.Graph(), of, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...),
-			gorgonia.WithValue(tensor.New(tensor.Of(of), tensor.WithShape(shape...))))
+	zeros := func(of tensor.Dtype, shape ...int) *tensor.Dense {
+		return tensor.New(tensor.Of(of), tensor.WithShape(shape...))
 	}
-	g.x = input("x", tensor.Float32, rows, size, size, 3)
-	g.y = input("y", tensor.Int32, rows)
-	g.w = input("w", tensor.Float32, rows)
+	g := newGraphWith(t, m, p, c, zeros(tensor.Float32, rows, size, size, 3), zeros(tensor.Int32, rows), zeros(tensor.Float32, rows))
+	g.rows, g.size = rows, size
+	return g
+}
+
+// newGraphWith makes one of any input, targets and weights.
+func newGraphWith(t *testing.T, m nn.Model, p *nn.Params, c nn.Config, x, y, w *tensor.Dense) *graph {
+	t.Helper()
+	s := nn.NewScope(p, c)
+	input := func(name string, v *tensor.Dense) *gorgonia.Node {
+		return gorgonia.NewTensor(s.Graph(), v.Dtype(), v.Dims(), gorgonia.WithName(name), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v))
+	}
+	g := &graph{x: input("x", x), y: input("y", y), w: input("w", w), ticker: s.Ticker()}
 	outputs := m.Apply(s, gorgonia.Nodes{g.x})
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
 	g.loss = nn.CrossEntropy{}.Apply(s, outputs, gorgonia.Nodes{g.y}, g.w)
 	if err := s.Err(); err != nil {
 		t.Fatal(err)

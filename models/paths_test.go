@@ -57,14 +57,20 @@ func TestKernelPathsAgreeOnATrajectory(t *testing.T) {
 		followInChild(t, folder)
 		return
 	}
+	everyPath(t)
+}
+
+// everyPath runs the test once for each path in a process of its own and compares what they left.
+func everyPath(t *testing.T) {
 	folder := t.TempDir()
+	test := t.Name()
 	var results []followed
 	for _, path := range []kernel.Path{kernel.AVX512, kernel.AVX2, kernel.Generic} {
 		t.Run(path.String(), func(t *testing.T) {
 			if !slices.Contains(kernel.Paths(), path) {
 				t.Skipf("this machine or build has no path %v, only %v", path, kernel.Paths())
 			}
-			got := runChild(t, folder, path)
+			got := runChild(t, test, folder, path)
 			for _, other := range results {
 				compareFollowed(t, got, other)
 			}
@@ -73,14 +79,14 @@ func TestKernelPathsAgreeOnATrajectory(t *testing.T) {
 	}
 }
 
-// runChild runs this test in a process that takes the path.
-func runChild(t *testing.T, folder string, path kernel.Path) (f followed) {
+// runChild runs a test in a process that takes the path.
+func runChild(t *testing.T, test, folder string, path kernel.Path) (f followed) {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(binary, "-test.run=^TestKernelPathsAgreeOnATrajectory$", "-test.count=1")
+	c := exec.Command(binary, "-test.run=^"+test+"$", "-test.count=1")
 	c.Env = append(os.Environ(), pathFolder+"="+folder, "REPRISE_KERNEL="+path.String())
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/reprise-ml/reprise/nn/op"
@@ -12,6 +14,7 @@ type Conv struct {
 	Out, Kernel int
 	Stride      int  // 0 means 1
 	Pad         int  // rows and columns of zeros on every side
+	Groups      int  // of channels, each made of its own inputs alone; divides in and Out, 0 means 1, in is depthwise
 	Bias        bool // add a bias [Out], at first 0
 	Init        Init // of the weight; nil means He{}
 }
@@ -25,8 +28,16 @@ func (l Conv) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	if init == nil {
 		init = He{}
 	}
-	w := s.Weight("weight", init, l.Kernel, l.Kernel, x.Shape()[3], l.Out)
-	y := s.Keep(op.Conv(s.Pool(), x, w, op.ConvConfig{Stride: l.Stride, Pad: l.Pad}))
+	in, groups := x.Shape()[3], l.Groups
+	if groups == 0 {
+		groups = 1
+	}
+	if groups < 0 || in%groups != 0 || l.Out%groups != 0 {
+		s.Fail(fmt.Errorf("%d groups do not divide %d channels of the input and %d of the output", groups, in, l.Out))
+		return x
+	}
+	w := s.Weight("weight", init, l.Kernel, l.Kernel, in/groups, l.Out)
+	y := s.Keep(op.Conv(s.Pool(), x, w, op.ConvConfig{Stride: l.Stride, Pad: l.Pad, Groups: groups}))
 	if !l.Bias || s.Err() != nil {
 		return y
 	}
@@ -49,12 +60,13 @@ func (l MaxPool) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
 	return s.Keep(op.MaxPool(s.Pool(), x, op.PoolConfig{Kernel: l.Kernel, Stride: l.Stride, Pad: l.Pad}))
 }
 
-// GlobalAvgPool is the mean over all pixels: [rows, height, width, channels] to [rows, channels].
+// GlobalAvgPool is the mean over all pixels, [rows, height, width, channels] to [rows, channels], or over all tokens, [rows, tokens,
+// channels] to [rows, channels].
 type GlobalAvgPool struct{}
 
 // Apply implements [Layer].
 func (GlobalAvgPool) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
-	if !s.wants(x, "rows", "height", "width", "channels") {
+	if x.Dims() != 3 && !s.wants(x, "rows", "height", "width", "channels") {
 		return x
 	}
 	return s.Keep(op.GlobalAvgPool(s.Pool(), x))

@@ -31,6 +31,15 @@ func (h He) Fill(w []float32, shape []int, r *rand.Rand) {
 	Normal{Deviation: math.Sqrt(2 / float64(fan))}.Fill(w, shape, r)
 }
 
+// Glorot draws uniformly within ±√(6/(in + out)) by the numbers of inputs of one output and of outputs of one input: PyTorch's xavier_uniform_.
+type Glorot struct{}
+
+// Fill implements [Init].
+func (Glorot) Fill(w []float32, shape []int, r *rand.Rand) {
+	in, out := fans(shape)
+	Uniform{math.Sqrt(6 / float64(in+out))}.Fill(w, shape, r)
+}
+
 // Normal draws from a normal distribution with mean 0.
 type Normal struct{ Deviation float64 }
 

@@ -22,6 +22,8 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 	}{
 		{Conv{Out: 4, Kernel: 3}, image, []int{2, 5, 4, 4}, "weight[4 3 3 3]"},
 		{Conv{Out: 4, Kernel: 3, Stride: 2, Pad: 1, Bias: true}, image, []int{2, 4, 3, 4}, "weight[4 3 3 3] bias[4]"},
+		{Conv{Out: 8, Kernel: 3, Pad: 1, Groups: 2}, []int{2, 5, 5, 6}, []int{2, 5, 5, 8}, "weight[8 3 3 3]"},
+		{Conv{Out: 3, Kernel: 3, Stride: 2, Pad: 1, Groups: 3, Bias: true}, image, []int{2, 4, 3, 3}, "weight[3 1 3 3] bias[3]"},
 		{BatchNorm{}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
 		{BatchNorm{Momentum: 0.01, Epsilon: 1e-3, Ghost: 2}, []int{4, 3}, []int{4, 3}, "weight[3] bias[3] running_mean[3] running_var[3]"},
 		{BatchNorm{ReLU: true}, image, image, "weight[3] bias[3] running_mean[3] running_var[3]"},
@@ -38,6 +40,20 @@ func TestLayersHaveTheShapesAndWeightsTheyPromise(t *testing.T) {
 		{Flatten{}, []int{2, 5}, []int{2, 5}, ""},
 		{Linear{Out: 4}, []int{2, 5}, []int{2, 4}, "weight[4 5] bias[4]"},
 		{Linear{Out: 4, NoBias: true, Init: Ones}, []int{2, 5}, []int{2, 4}, "weight[4 5]"},
+		{Linear{Out: 4}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
+		{Linear{Out: 4, GELU: true}, []int{2, 3, 5}, []int{2, 3, 4}, "weight[4 5] bias[4]"},
+		{GELU{}, image, image, ""},
+		{LayerNorm{}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[3] bias[3]"},
+		{Position{Context: 6}, []int{2, 4, 3}, []int{2, 4, 3}, "weight[6 3]"},
+		{Position{Context: 4, Sinusoidal: true}, []int{2, 4, 3}, []int{2, 4, 3}, ""},
+		{ImagePositions{}, []int{2, 4, 3}, []int{2, 4, 3}, "pos_embedding[1 4 3]"},
+		{ClassToken{}, image, []int{2, 43, 3}, "class_token[1 1 3]"},
+		{FirstToken{}, []int{2, 4, 3}, []int{2, 3}, ""},
+		{Tokens{}, image, []int{2, 42, 3}, ""},
+		{Tokens{}, []int{2, 4, 3}, []int{2, 4, 3}, ""},
+		{GlobalAvgPool{}, []int{2, 4, 3}, []int{2, 3}, ""},
+		{Attention{Heads: 2, Causal: true}, []int{2, 4, 12}, []int{2, 4, 4}, ""},
+		{MultiHeadAttention{Heads: 2}, []int{2, 4, 6}, []int{2, 4, 6}, "in_proj_weight[18 6] in_proj_bias[18] out_proj.weight[6 6] out_proj.bias[6]"},
 		{Sequential{Flatten{}, Linear{Out: 2}, ReLU{}, Linear{Out: 3}}, image, []int{2, 3}, "1.weight[2 126] 1.bias[2] 3.weight[3 2] 3.bias[3]"},
 		{Residual{Body: Linear{Out: 5}}, []int{2, 5}, []int{2, 5}, "weight[5 5] bias[5]"},
 		{Residual{Body: Linear{Out: 4}, Shortcut: Linear{Out: 4, NoBias: true}}, []int{2, 5}, []int{2, 4}, "weight[4 5] bias[4] shortcut.weight[4 5]"},
@@ -150,6 +166,21 @@ func TestCrossEntropyIsTheWeightedMeanWithSmoothing(t *testing.T) {
 	}
 }
 
+func TestGroupsThatDoNotDivideTheChannelsAreRefused(t *testing.T) {
+	for _, l := range []Conv{{Out: 4, Kernel: 3, Groups: 2}, {Out: 4, Kernel: 3, Groups: 3}, {Out: 3, Kernel: 3, Groups: -1}, {Out: 6, Kernel: 3, Groups: 6}} {
+		var p Params
+		s := NewScope(&p, Config{})
+		s.Apply("conv", l, images(s, 1, 5, 5, 3))
+		want := fmt.Sprintf("nn: conv: %d groups do not divide 3 channels of the input and %d of the output", l.Groups, l.Out)
+		if err := s.Err(); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if p.Lookup("conv.weight") != nil {
+			t.Error("a weight was made")
+		}
+	}
+}
+
 // block is a convolution beside a skip connection, with a ReLU or without.
 type block struct{ Linear, Steps bool }
 
@@ -184,7 +215,7 @@ func TestANormalisationPlusASkipConnectionAgreesWithItsSteps(t *testing.T) {
 	}
 }
 
-// everything has every layer there is, and values with more than one gradient.
+// everything has every layer for images there is, and values with more than one gradient.
 var everything = Sequential{
 	Conv{Out: 4, Kernel: 3, Pad: 1, Bias: true},
 	BatchNorm{Ghost: 2},
@@ -192,6 +223,8 @@ var everything = Sequential{
 	Residual{Body: Sequential{Conv{Out: 4, Kernel: 3, Pad: 1}, BatchNorm{}, Dropout{Rate: 0.2}}},
 	block{},
 	BatchNorm{ReLU: true},
+	Conv{Out: 8, Kernel: 3, Pad: 1, Groups: 2},
+	Conv{Out: 4, Kernel: 1},
 	MaxPool{Kernel: 2},
 	Residual{Body: Conv{Out: 8, Kernel: 3, Stride: 2, Pad: 1}, Shortcut: Shortcut{Out: 8, Stride: 2}},
 	Residual{Body: Residual{Body: Conv{Out: 8, Kernel: 1}}},

@@ -10,7 +10,8 @@
 //		return s.Keep(op.Linear(s.Pool(), x, w, b))
 //	}
 //
-// Images are [rows, height, width, channels], everything is float32. Names and layouts of weights
+// Images are [rows, height, width, channels], sequences are [rows, tokens, width]; everything is float32 but the numbers of tokens
+// and classes, int32. Names and layouts of weights
 // outside of a graph are those of PyTorch.
 package nn
 

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"errors"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/reprise-ml/reprise/nn/op"
@@ -54,4 +56,24 @@ func (l BatchNorm) apply(s *Scope, x, skip *gorgonia.Node) *gorgonia.Node {
 		return y
 	}
 	return s.Add(y, skip)
+}
+
+// LayerNorm normalises every row of [..., width] by its own mean and variance, then scales and shifts it. Weight [width] begins as 1, bias as 0.
+type LayerNorm struct {
+	Epsilon float64 // added to the variance; 0 means 1e-5
+}
+
+// Apply implements [Layer].
+func (l LayerNorm) Apply(s *Scope, x *gorgonia.Node) *gorgonia.Node {
+	if x.Dims() == 0 {
+		s.Fail(errors.New("the input is a number, want [..., width]"))
+		return x
+	}
+	width := x.Shape()[x.Dims()-1]
+	gamma, beta := s.Weight("weight", Ones, width), s.Weight("bias", Zeros, width)
+	epsilon := l.Epsilon
+	if epsilon == 0 {
+		epsilon = 1e-5
+	}
+	return s.Keep(op.LayerNorm(s.Pool(), x, gamma, beta, float32(epsilon)))
 }

@@ -15,6 +15,7 @@ import (
 type Params struct {
 	list   []*Param
 	byName map[string]*Param
+	alias  func(name string) string // of a tensor for Import, see Scope.Alias
 }
 
 // Param is a weight or a running statistic.
@@ -87,8 +88,9 @@ func (p *Params) Export() []Tensor {
 }
 
 // Import overwrites every Param with the tensor of its name. Build a graph
-// first: only that tells which weights the model has. Tensors named
-// num_batches_tracked, which PyTorch keeps and nobody uses, are passed over.
+// first: only that tells which weights the model has, and by which other
+// names it knows them. Tensors named num_batches_tracked, which PyTorch keeps
+// and nobody uses, are passed over.
 //
 // The match must be exact. The error names every Param without a tensor, every
 // tensor without a Param or with a name seen before, and every shape that
@@ -97,15 +99,21 @@ func (p *Params) Import(tensors []Tensor) error {
 	var wrong []string
 	found := map[string]Tensor{}
 	for _, t := range tensors {
-		q := p.byName[t.Name]
 		if t.Name == "num_batches_tracked" || strings.HasSuffix(t.Name, ".num_batches_tracked") {
 			continue
 		}
-		if _, twice := found[t.Name]; twice {
+		q, name := p.byName[t.Name], t.Name
+		if q == nil && p.alias != nil {
+			if name = p.alias(name); name == "" {
+				continue
+			}
+			q = p.byName[name]
+		}
+		if _, twice := found[name]; twice {
 			wrong = append(wrong, "twice "+t.Name)
 			continue
 		}
-		found[t.Name] = t
+		found[name] = t
 		if q == nil {
 			wrong = append(wrong, "unexpected "+t.Name)
 		} else if want := outside(q.Value.Shape()); !slices.Equal(t.Shape, want) {

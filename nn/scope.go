@@ -18,6 +18,7 @@ type Config struct {
 	Train bool        // normalise by the statistics of the batch, drop out
 	Seed  uint64      // of the first values of weights, and of dropout
 	Pool  *op.Pool    // the threads of every op, from op.NewPool; nil means one thread
+	Cache *Cache      // makes a graph for one position at a time; nil means all of a sequence at once
 	Trace *exec.Trace // is given the ops that run, and may time them; nil means none
 }
 
@@ -32,10 +33,12 @@ type build struct {
 	config  Config
 	graph   *gorgonia.ExprGraph
 	params  *Params
-	used    map[string]bool
+	used    map[string]*gorgonia.Node
 	weights gorgonia.Nodes
 	ticker  *op.Ticker
 	err     error
+
+	dropouts map[string]int // so far, by path
 }
 
 // NewScope starts a graph. Weights that p lacks are added to it.
@@ -44,8 +47,10 @@ func NewScope(p *Params, c Config) *Scope {
 		config: c,
 		graph:  gorgonia.NewGraph(),
 		params: p,
-		used:   map[string]bool{},
+		used:   map[string]*gorgonia.Node{},
 		ticker: &op.Ticker{Seed: c.Seed},
+
+		dropouts: map[string]int{},
 	}}
 }
 
@@ -148,8 +153,8 @@ func (s *Scope) Weight(name string, init Init, shape ...int) *gorgonia.Node {
 	case slices.ContainsFunc(shape, func(d int) bool { return d < 1 }) || len(shape) == 0:
 		s.Fail(fmt.Errorf("%s: a weight cannot have shape %v", name, shape))
 		return s.node(path, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(1)))
-	case s.used[path]:
-		s.Fail(fmt.Errorf("%s is used twice in one graph: two layers need two names", name))
+	case s.used[path] != nil:
+		s.Fail(fmt.Errorf("%s is used twice in one graph: two layers need two names, or Shared", name))
 	case p == nil:
 		w := make([]float32, tensor.Shape(shape).TotalSize())
 		init.Fill(w, shape, generator(s.config.Seed, path))
@@ -157,13 +162,27 @@ func (s *Scope) Weight(name string, init Init, shape ...int) *gorgonia.Node {
 	case !slices.Equal(p.Value.Shape(), shape):
 		s.Fail(fmt.Errorf("%s has shape %v, the layer wants %v", name, p.Value.Shape(), shape))
 	}
-	s.used[path] = true
 	n := s.node(path, p.Value)
+	s.used[path] = n
 	if p.Trainable {
 		s.weights = append(s.weights, n)
 	}
 	return n
 }
+
+// Shared returns the node of a weight that this graph has already, by its name within s, so that two layers can use it: its
+// gradient is the sum of both. It is an error, and the result nil, if there is none.
+func (s *Scope) Shared(name string) *gorgonia.Node {
+	n := s.used[s.join(name)]
+	if n == nil {
+		s.Fail(fmt.Errorf("%s is to be shared and is not in the graph yet", name))
+	}
+	return n
+}
+
+// Alias tells [Params.Import] how else the weights of the model are called: for a name that no Param has, it asks f, which returns
+// the name here, "" for a tensor to pass over, or what it was given. Names are whole paths.
+func (s *Scope) Alias(f func(name string) string) { s.params.alias = f }
 
 func (s *Scope) node(name string, v *tensor.Dense) *gorgonia.Node {
 	return gorgonia.NewTensor(s.graph, tensor.Float32, v.Dims(), gorgonia.WithShape(v.Shape().Clone()...),

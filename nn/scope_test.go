@@ -52,6 +52,7 @@ func TestInitialisersHaveTheirDistribution(t *testing.T) {
 		{"He of a linear layer", He{}, linear, math.Sqrt(2. / 90), 1},
 		{"He by fan-out of a linear layer", He{FanOut: true}, linear, math.Sqrt(2. / 100), 1},
 		{"normal", Normal{0.3}, linear, 0.3, 3},
+		{"Glorot", Glorot{}, linear, math.Sqrt(2. / 190), math.Sqrt(6. / 190)},
 		{"uniform", Uniform{0.3}, linear, 0.3 / math.Sqrt(3), 0.3},
 		{"zeros", Zeros, linear, 0, 0},
 	} {
@@ -79,7 +80,7 @@ func TestTheFirstErrorStaysAndNamesThePath(t *testing.T) {
 	}{
 		{"in a Sequential", Sequential{ReLU{}, Sequential{Conv{Out: 0, Kernel: 3}, Linear{Out: 2}}, Flatten{}}, []int{1, 4, 4, 3}, "nn: net.1.0: weight"},
 		{"of an op", Sequential{Conv{Out: 2, Kernel: 9}, ReLU{}, GlobalAvgPool{}}, []int{1, 4, 4, 3}, "nn: net.0: op: conv"},
-		{"of a shape", Linear{Out: 3}, []int{1, 4, 4, 3}, "nn: net: the input has shape (1, 4, 4, 3), want [rows, features]"},
+		{"of a shape", Linear{Out: 3}, []int{4}, "nn: net: the input has shape (4), want [rows, features]"},
 		{"of a residual", Residual{Body: Linear{Out: 3}}, []int{1, 4}, "nn: net: op: add"},
 		{"of dropout", Dropout{Rate: 1}, []int{1, 4}, "nn: net: op: dropout"},
 	} {

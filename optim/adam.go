@@ -91,16 +91,20 @@ func (o moments) step(c *core, weights []gorgonia.ValueGrad, decoupled bool) err
 	for i := range c.slots {
 		s := &c.slots[i]
 		rate, decay := base*s.rate, decayOf(s, o.decay)
-		u := kernel.Adam{
+		s.moments = kernel.Adam{
 			Beta1: float32(o.beta1), Rest1: float32(1 - o.beta1),
 			Beta2: float32(o.beta2), Rest2: float32(1 - o.beta2),
 			Shrink: 1, Couple: float32(decay),
 			Root: float32(correction2), Epsilon: float32(o.epsilon), Size: float32(rate / correction1),
 		}
 		if decoupled {
-			u.Shrink, u.Couple = float32(1-rate*decay), 0
+			s.moments.Shrink, s.moments.Couple = float32(1-rate*decay), 0
 		}
-		u.Step(s.weight, s.grad, s.buffers[0], s.buffers[1])
 	}
+	c.run(updateMoments)
 	return nil
+}
+
+func updateMoments(s *slot, lo, hi int) {
+	s.moments.Step(s.weight[lo:hi], s.grad[lo:hi], s.buffers[0][lo:hi], s.buffers[1][lo:hi])
 }

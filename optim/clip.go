@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // ClipNorm scales all gradients by limit/norm, in place, if their global norm is above limit: norm = √Σ grad², over all elements of all
@@ -21,7 +23,7 @@ func ClipNorm(weights []gorgonia.ValueGrad, limit float64) (norm float64, err er
 		if err != nil {
 			return 0, err
 		}
-		sum += sumOfSquares(g)
+		sum += kernel.SumOfSquares(g)
 	}
 	norm = math.Sqrt(sum)
 	if limit == 0 || !(norm > limit) || math.IsInf(norm, 1) {
@@ -40,22 +42,6 @@ func ClipNorm(weights []gorgonia.ValueGrad, limit float64) (norm float64, err er
 		}
 	}
 	return norm, nil
-}
-
-// sumOfSquares adds in four lanes, whatever the machine, so that the bits are always the same.
-func sumOfSquares(x []float32) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4; x = x[4:] {
-		x0, x1, x2, x3 := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
-		a += x0 * x0
-		b += x1 * x1
-		c += x2 * x2
-		d += x3 * x3
-	}
-	for _, v := range x {
-		a += float64(v) * float64(v)
-	}
-	return (a + b) + (c + d)
 }
 
 // sharesGradient reports whether one of the weights has g as its gradient.

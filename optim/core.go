@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // Group gives some weights a learning rate of their own. A weight belongs to the first group whose prefix its name has.
@@ -25,7 +27,19 @@ type core struct {
 	kinds  []string // names of the buffers a weight has
 	slots  []slot   // one a weight, made at the first Step
 	loaded []Vector // buffers given by SetState, until the first Step after it takes them
+
+	pool   *kernel.Pool
+	pieces []piece                   // all elements of the slots
+	size   int                       // how many
+	update func(s *slot, lo, hi int) // of the step at hand
+	part   func(worker, part int)    // applies update to a piece
 }
+
+// piece is elements [lo, hi) of a slot.
+type piece struct{ slot, lo, hi int }
+
+// fewElements are updated sooner than threads meet.
+const fewElements = 1 << 16
 
 // slot is one weight.
 type slot struct {
@@ -35,10 +49,17 @@ type slot struct {
 	buffers [][]float32
 
 	weight, grad []float32 // of the step at hand
+
+	descent struct{ rate, momentum, decay float32 } // its factors, of SGD
+	moments kernel.Adam                             // and of Adam and AdamW
 }
 
 // SetRate sets the learning rate of the steps to come, a finite number from 0.
 func (c *core) SetRate(rate float64) { c.rate, c.rated = rate, true }
+
+// SetPool makes the steps to come run on the threads of p, which may be shared with the graph; nil, as at first, is the caller's
+// alone. The bits of a step do not depend on it.
+func (c *core) SetPool(p *kernel.Pool) { c.pool = p }
 
 // State returns a copy of what a checkpoint must keep, apart from the settings and the rate: the count of steps and the buffers.
 func (c *core) State() []Vector {
@@ -135,6 +156,11 @@ func (c *core) bind(weights []gorgonia.ValueGrad, groups []Group, kinds []string
 			s.buffers = append(s.buffers, make([]float32, len(weight)))
 		}
 		bound.slots[i] = s
+		for chunk := range kernel.Chunks(len(weight)) {
+			lo, hi := kernel.Chunk(len(weight), chunk)
+			bound.pieces = append(bound.pieces, piece{i, lo, hi})
+		}
+		bound.size += len(weight)
 	}
 	if g := slices.Index(used, false); g >= 0 {
 		return fmt.Errorf("optim: group %q has no weight", groups[g].Prefix)
@@ -145,7 +171,24 @@ func (c *core) bind(weights []gorgonia.ValueGrad, groups []Group, kinds []string
 		}
 	}
 	c.kinds, c.slots, c.loaded = bound.kinds, bound.slots, nil
+	c.pieces, c.size, c.part = bound.pieces, bound.size, c.apply
 	return nil
+}
+
+// run applies update, which writes elements [lo, hi) of a slot alone, to all elements of all slots.
+func (c *core) run(update func(s *slot, lo, hi int)) {
+	pool := c.pool
+	if c.size < fewElements {
+		pool = nil
+	}
+	c.update = update
+	pool.Run(len(c.pieces), c.part)
+	c.update = nil
+}
+
+func (c *core) apply(_, part int) {
+	p := c.pieces[part]
+	c.update(&c.slots[p.slot], p.lo, p.hi)
 }
 
 // decayOf is the weight decay of s.

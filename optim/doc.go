@@ -8,7 +8,7 @@
 //
 // The optimizers SGD, Adam and AdamW follow PyTorch's formulas in float32, one pass over each tensor, and implement gorgonia.Solver.
 // Each is a struct of its settings, whose zero value works, and it holds its own buffers: use one for one run, by pointer,
-// and copy the settings before the first Step only.
+// and copy the settings before the first Step only. SetPool lets it use the threads that the graph runs on.
 //
 // A weight is a gorgonia.ValueGrad of two float32 *tensor.Dense of the same size. Two methods are optional:
 //

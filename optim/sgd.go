@@ -49,16 +49,30 @@ func (o *SGD) Step(weights []gorgonia.ValueGrad) error {
 	momentum := float32(o.Momentum)
 	for i := range o.slots {
 		s := &o.slots[i]
-		rate, decay := float32(base*s.rate), float32(decayOf(s, o.WeightDecay))
-		switch {
-		case o.Momentum == 0:
-			kernel.SGD(s.weight, s.grad, rate, decay)
-		case o.Nesterov:
-			kernel.Nesterov(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
-		default:
-			kernel.Momentum(s.weight, s.grad, s.buffers[0], rate, momentum, decay)
-		}
+		s.descent.rate, s.descent.momentum, s.descent.decay = float32(base*s.rate), momentum, float32(decayOf(s, o.WeightDecay))
+	}
+	switch {
+	case o.Momentum == 0:
+		o.run(updatePlain)
+	case o.Nesterov:
+		o.run(updateNesterov)
+	default:
+		o.run(updateMomentum)
 	}
 	o.steps++
 	return nil
+}
+
+func updatePlain(s *slot, lo, hi int) {
+	kernel.SGD(s.weight[lo:hi], s.grad[lo:hi], s.descent.rate, s.descent.decay)
+}
+
+func updateMomentum(s *slot, lo, hi int) {
+	d := &s.descent
+	kernel.Momentum(s.weight[lo:hi], s.grad[lo:hi], s.buffers[0][lo:hi], d.rate, d.momentum, d.decay)
+}
+
+func updateNesterov(s *slot, lo, hi int) {
+	d := &s.descent
+	kernel.Nesterov(s.weight[lo:hi], s.grad[lo:hi], s.buffers[0][lo:hi], d.rate, d.momentum, d.decay)
 }

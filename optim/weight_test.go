@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
 // variable is a weight with its gradient, as a learner passes them.
@@ -42,6 +44,7 @@ func newVariable(name string, decay bool, value, grad []float32) *variable {
 type optimizer interface {
 	gorgonia.Solver
 	SetRate(float64)
+	SetPool(*kernel.Pool)
 	State() []Vector
 	SetState([]Vector) error
 	Check() error

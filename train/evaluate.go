@@ -13,7 +13,8 @@ import (
 // Evaluation is the outcome of going through a data set once.
 type Evaluation struct {
 	Examples int
-	Loss     float64            // mean over the examples
+	Places   int                // of the loss, which is their mean: one an example, of text its tokens
+	Loss     float64            // mean over the places
 	Metrics  map[string]float64 // by name, mean over the examples
 }
 
@@ -47,6 +48,7 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 				continue
 			}
 			e.Examples++
+			e.Places += counted(b, row)
 			for _, m := range l.Task.Metrics {
 				e.Metrics[m.Name] += w * m.Value(g.outputs, b, row)
 			}

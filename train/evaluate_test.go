@@ -111,6 +111,49 @@ func TestEvaluationCountsRowsOfTokensByTheWeightOfTheirTokens(t *testing.T) {
 	}
 }
 
+// told is a batch of two tokens a row, each of class 1 of 2, with the losses given.
+func told(losses ...float64) data.Batch {
+	rows := len(losses) / 2
+	x := data.Array{Shape: []int{rows, 2, 2}}
+	y := data.Array{Shape: []int{rows, 2}}
+	for _, v := range losses {
+		x.F32 = append(x.F32, float32(math.Log(math.Exp(v)-1)), 0)
+		y.I32 = append(y.I32, 1)
+	}
+	return data.Batch{Inputs: []data.Array{x}, Targets: []data.Array{y}, Origins: make([]data.Origin, rows)}
+}
+
+func TestThePlacesOfTokensWeighAsTheirRowsDoWhereTheyHaveNoWeights(t *testing.T) {
+	for _, c := range []struct {
+		weights          data.Array
+		examples, places int
+		loss             float64
+	}{
+		{data.Array{}, 3, 6, 3.5},
+		{data.Array{Shape: []int{3}, F32: []float32{1, 0, 1}}, 2, 4, 3.5},
+		{data.Array{Shape: []int{3}, F32: []float32{3, 1, 0}}, 2, 4, 2},
+		{data.Array{Shape: []int{3, 2}, F32: []float32{1, 1, 1, 0, 0, 0}}, 2, 3, 2},
+	} {
+		l := &train.Learner{Model: nn.Single(nn.ReLU{}), Task: train.LanguageModelling(0.5)} // smoothing, which evaluation leaves out
+		b := told(1, 2, 3, 4, 5, 6)
+		b.Weights = c.weights
+		e, err := l.Evaluate(t.Context(), batches(b), nil)
+		if err != nil || e.Examples != c.examples || e.Places != c.places || math.Abs(e.Loss-c.loss) > 1e-6 || len(e.Metrics) != 0 {
+			t.Errorf("weights %+v: %+v, %v, want %d examples, %d places and a loss of %g", c.weights, e, err, c.examples, c.places, c.loss)
+		}
+	}
+}
+
+func TestTheLossOfBatchesOfTokensIsThatOfAllTheirTokens(t *testing.T) {
+	l := &train.Learner{Model: nn.Single(nn.ReLU{}), Task: train.LanguageModelling(0)}
+	last := told(6, 9)
+	last.Weights = data.Array{Shape: []int{1, 2}, F32: []float32{1, 0}}
+	e, err := l.Evaluate(t.Context(), batches(told(1, 1, 1, 1), last), nil)
+	if err != nil || e.Places != 5 || math.Abs(e.Loss-2) > 1e-6 {
+		t.Errorf("%+v, %v, want the mean 2 of 5 tokens", e, err)
+	}
+}
+
 func TestEachSeesEveryBatchWithItsOutputs(t *testing.T) {
 	l := perceptron()
 	b := points(7, 1)

@@ -94,7 +94,11 @@ func (l *Learner) newGraph(b data.Batch, rows int, training bool) (*graph, error
 	if !g.loss.IsScalar() || g.loss.Dtype() != tensor.Float32 {
 		return nil, fmt.Errorf("the loss is %v of shape %v, want one float32", g.loss.Dtype(), g.loss.Shape())
 	}
-	keep := append(gorgonia.Nodes{g.loss}, g.out...)
+	keep := gorgonia.Nodes{g.loss}
+	if training && !classes(b) {
+		g.out = nil // nobody asks for them, and the logits of a language model are large
+	}
+	keep = append(keep, g.out...)
 	var grads gorgonia.Nodes
 	if training {
 		var err error

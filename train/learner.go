@@ -134,29 +134,68 @@ func (l *Learner) gather(g *graph, part, parts int, share float32) {
 	}
 }
 
-// weightOf is Σ w of the rows of b from one up to another.
+// weightOf is Σ w over the places of the loss in the rows of b from one up to
+// another.
 func weightOf(b data.Batch, from, to int) float64 {
 	w := b.Weights.F32
 	if w == nil {
-		return float64(to - from)
+		return float64((to - from) * places(b))
 	}
 	each := len(w) / len(b.Origins)
 	sum := 0.0
 	for _, v := range w[from*each : to*each] {
 		sum += float64(v)
 	}
-	return sum
+	return sum * float64(places(b)/each)
+}
+
+// places is the number of losses in a row of b: as many as it has weights in
+// two dimensions, one a token where its targets are tokens, int32 [N,T], and
+// else one.
+func places(b data.Batch) int {
+	if len(b.Weights.Shape) == 2 {
+		return b.Weights.Shape[1]
+	}
+	if len(b.Targets) == 1 && b.Targets[0].I32 != nil && len(b.Targets[0].Shape) == 2 {
+		return b.Targets[0].Shape[1]
+	}
+	return 1
+}
+
+// counted is the number of places in a row of b whose weight is not 0.
+func counted(b data.Batch, row int) int {
+	n := places(b)
+	if each := len(b.Weights.F32) / len(b.Origins); each == n {
+		n = 0
+		for _, w := range b.Weights.F32[row*each : (row+1)*each] {
+			if w != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// classes reports whether the target of b is a class for each row, or soft: a
+// weight for each class.
+func classes(b data.Batch) bool {
+	if len(b.Targets) != 1 {
+		return false
+	}
+	t := b.Targets[0]
+	return t.I32 != nil && len(t.Shape) == 1 || t.F32 != nil && len(t.Shape) == 2
 }
 
 // correct counts the rows of weight above 0 that are classified rightly, of
-// outputs for the rows of b from one on.
+// outputs for the rows of b from one on. The right class of a soft target is
+// that of most weight.
 func correct(outputs []*tensor.Dense, b data.Batch, from int) int {
-	if len(b.Targets) != 1 || b.Targets[0].I32 == nil || len(b.Targets[0].Shape) != 1 || outputs[0].Dims() != 2 {
+	if !classes(b) || outputs[0].Dims() != 2 {
 		return 0
 	}
 	n := 0
 	for row := range outputs[0].Shape()[0] {
-		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == int(b.Targets[0].I32[from+row]) {
+		if weightOf(b, from+row, from+row+1) > 0 && Predicted(outputs[0], row) == classOf(b.Targets[0], from+row) {
 			n++
 		}
 	}

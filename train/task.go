@@ -27,6 +27,13 @@ func Classification(smoothing float64) Task {
 	return Task{nn.CrossEntropy{Smoothing: smoothing}, []Metric{ErrorRate()}}
 }
 
+// LanguageModelling is the task of telling the next token at every place of a
+// text: cross-entropy, with label smoothing from 0 up to 1. Its loss is the
+// mean over tokens, in nats.
+func LanguageModelling(smoothing float64) Task {
+	return Task{Loss: nn.CrossEntropy{Smoothing: smoothing}}
+}
+
 // ErrorName is the name of the metric ErrorRate.
 const ErrorName = "error"
 

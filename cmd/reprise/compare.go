@@ -28,7 +28,8 @@ func compareCommand() *cobra.Command {
 to reach the target: fresh examples, reads, examples, steps, seconds, CPU
 seconds. A run that misses the target is shown as "> budget" and makes its
 mean a bound. Runs that are finished in the directory already are not made
-again, so an interrupted comparison goes on where it was.`,
+again, and one that was killed goes on from its last checkpoint, so an
+interrupted comparison goes on where it was.`,
 		Example: `  reprise compare -c run.yaml --strategies none,example,batch --factor 2,4 --seeds 3`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := spec.loadArgument(cmd, args)

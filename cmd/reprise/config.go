@@ -14,14 +14,7 @@ import (
 )
 
 func configCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Write, check or print a spec",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(configInit(), configCheck(), configPrint())
-	return cmd
+	return group("config", "Write, check or print a spec", configInit(), configCheck(), configPrint())
 }
 
 func configInit() *cobra.Command {

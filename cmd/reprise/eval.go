@@ -69,7 +69,11 @@ func isFile(path string) bool {
 }
 
 func printEvaluated(p experiments.Evaluated) {
-	fmt.Printf("%s (%s): error %.4f, loss %.4f, %d examples\n", p.Part, p.Split, p.Error, p.Loss, p.Examples)
+	if p.Error == nil {
+		fmt.Printf("%s (%s): loss %.4f nats a token, perplexity %.2f, %d examples of %d tokens in all\n", p.Part, p.Split, p.Loss, *p.Perplexity, p.Examples, p.Tokens)
+		return
+	}
+	fmt.Printf("%s (%s): error %.4f, loss %.4f, %d examples\n", p.Part, p.Split, *p.Error, p.Loss, p.Examples)
 	width := len("class")
 	for _, c := range p.Classes {
 		width = max(width, len([]rune(c.Class)))

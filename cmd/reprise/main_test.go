@@ -99,7 +99,9 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 		{"no seeds", []string{"compare", "-c", "run.yaml", "--seeds", "0"}, 2, "--seeds"},
 		{"a step measured", []string{"bench", "step", "--model", "mlp", "--batch", "2", "--seconds", "0.01", "--ops"}, 0, ""},
 		{"a model of no name", []string{"bench", "step", "--model", "resnt"}, 2, `did you mean "resnet"?`},
-		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "time"},
+		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "--seconds is 0"},
+		{"a time that is no number", []string{"bench", "step", "--seconds", "NaN"}, 2, "--seconds is NaN"},
+		{"more rows than there is memory for", []string{"bench", "step", "--batch", "1000000000000000"}, 2, "want 1 to 1048576"},
 		{"version", []string{"version"}, 0, ""},
 		{"help", []string{"--help"}, 0, ""},
 	} {
@@ -112,6 +114,19 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 				t.Errorf("a panic reached the user:\n%s", stderr)
 			}
 		})
+	}
+}
+
+func TestAKernelThatIsNotThereIsAWrongUse(t *testing.T) {
+	dir := folder(t)
+	t.Setenv("REPRISE_KERNEL", "sse")
+	for _, args := range [][]string{
+		{"train", "-c", "run.yaml"}, {"compare", "-c", "run.yaml"}, {"explain", "-c", "run.yaml"}, {"bench", "step"}, {"quickstart"},
+	} {
+		_, stderr, code := reprise(t, dir, args...)
+		if code != 2 || !strings.Contains(stderr, "REPRISE_KERNEL=sse is not a path") || strings.Contains(stderr, "goroutine ") {
+			t.Errorf("%v: exit code %d, want 2; stderr:\n%s", args, code, stderr)
+		}
 	}
 }
 

@@ -20,9 +20,13 @@
 //
 //	Resize{Size: 256}, CenterCrop{Size: 224}
 //
+// [RandAugment] or [TrivialAugment] goes after these, and what erases last.
+// Mixing pictures with one another is the business of a whole batch: [Mix].
+//
 // What cuts comes first: it converts only the pixels that it keeps.
 //
 // Resampling is bilinear with antialiasing, as PIL's BILINEAR: where a picture
-// gets smaller, the filter grows so that every pixel counts. Pixels are 8-bit
-// at every step, and colour changes give PIL's values.
+// gets smaller, the filter grows so that every pixel counts. Of a JPEG it acts
+// on the planes, each at its own resolution. Pixels are 8-bit at every step,
+// and colour changes give PIL's values.
 package augment

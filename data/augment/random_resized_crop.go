@@ -64,7 +64,7 @@ func (c RandomResizedCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, 
 	if err != nil {
 		return data.Picture{}, err
 	}
-	return resample(p, c.part(w, h, r), c.Size, c.Size), nil
+	return p.Resample(c.part(w, h, r), c.Size, c.Size), nil
 }
 
 // part draws the part of a w×h picture to keep.

@@ -7,7 +7,7 @@
 //
 // The parts are known by their names, such as train, val and test. A path
 // without any is one part, which is called all. A picture is a file whose
-// name ends in .jpg, .jpeg, .png or .gif, in capitals or not. Names that begin
+// name ends in .jpg, .jpeg, .png, .gif or .webp, in capitals or not. Names that begin
 // with a dot are passed over.
 package folder
 
@@ -77,7 +77,7 @@ func Open(path, base string) (*Source, error) {
 			return nil, fmt.Errorf("folder: %w", err)
 		}
 		if len(s.files) == before {
-			return nil, fmt.Errorf("folder: %s: the class holds no .jpg, .jpeg, .png or .gif files", filepath.Join(s.root, class))
+			return nil, fmt.Errorf("folder: %s: the class holds no .jpg, .jpeg, .png, .gif or .webp files", filepath.Join(s.root, class))
 		}
 	}
 	slices.SortFunc(s.files, func(a, b file) int { return strings.Compare(a.name, b.name) })

@@ -25,7 +25,7 @@ func IsPart(name string) bool {
 // IsPicture reports whether a file of that name is taken for a picture.
 func IsPicture(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".jpg", ".jpeg", ".png", ".gif":
+	case ".jpg", ".jpeg", ".png", ".gif", ".webp":
 		return true
 	}
 	return false

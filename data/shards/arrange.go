@@ -21,7 +21,7 @@ const maxClasses = 1 << 20
 func (a *Archive) arrange(members []member, names string) error {
 	a.layout, a.parts = folder.Layout{}, map[string][]record{}
 	if len(members) == 0 {
-		return errors.New("there are no .jpg, .jpeg, .png or .gif files in it")
+		return errors.New("there are no .jpg, .jpeg, .png, .gif or .webp files in it")
 	}
 	if a.pairs = slices.ContainsFunc(members, func(m member) bool { return isClass(m.name) }); a.pairs {
 		return a.pair(members, names)

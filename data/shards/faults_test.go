@@ -69,7 +69,7 @@ func TestWhatIsNoDataSetIsRefusedWithTheReason(t *testing.T) {
 		{"packed and damaged", "a.tar.gz", slices.Concat(zip(whole)[:900], make([]byte, 100), zip(whole)[1000:]), ""},
 		{"packed after it was cut off", "a.tar.gz", zip(whole[:600]), "cut off"},
 		{"an absurd size", "a.tar", members(t, true, regular("a/1.jpg", 1<<40)), "a/1.jpg has 1099511627776 bytes, more than 268435456"},
-		{"no pictures", "a.tar", members(t, false, regular("a/1.txt", 3)), "there are no .jpg, .jpeg, .png or .gif files"},
+		{"no pictures", "a.tar", members(t, false, regular("a/1.txt", 3)), "there are no .jpg, .jpeg, .png, .gif or .webp files"},
 		{"no directories", "a.tar", members(t, false, regular("1.jpg", 3)), "1.jpg is in no directory, want one for each class"},
 		{"a member twice", "a.tar", members(t, false, regular("a/1.jpg", 3), regular("./a/1.jpg", 3)), "./a/1.jpg is in the archive twice"},
 		{"a link to nothing", "a.tar", members(t, false, tar.Header{Name: "a/1.jpg", Typeflag: tar.TypeSymlink, Linkname: "../b/1.jpg"}),

@@ -177,6 +177,15 @@ func (a *Archive) Open(base string) (*Source, error) {
 	return s, nil
 }
 
+// Files returns the paths of the archives.
+func (a *Archive) Files() []string {
+	files := make([]string, len(a.shards))
+	for i, s := range a.shards {
+		files[i] = s.path
+	}
+	return files
+}
+
 // Close closes the files. Sources of a cannot be read from then on.
 func (a *Archive) Close() error {
 	var errs []error

@@ -60,6 +60,9 @@ func benchConv(b *testing.B, f func(p *Pool, s ConvShape, x, w, y []float32) fun
 			defer p.Close()
 			s := benchShapes[name]
 			run := f(p, s, random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3))
+			if run == nil {
+				b.Skip("not of this shape, or not on this path")
+			}
 			benchProducts(b, 2*float64(s.work()), run)
 		})
 	}
@@ -69,6 +72,22 @@ func BenchmarkConvForward(b *testing.B) {
 	benchConv(b, func(p *Pool, s ConvShape, x, w, y []float32) func() {
 		c := NewConvForward(p, s)
 		return func() { c.Run(y, x, w) }
+	})
+}
+
+// BenchmarkConvForwardGather leaves the sums for a batch normalisation too.
+func BenchmarkConvForwardGather(b *testing.B) {
+	benchConv(b, func(p *Pool, s ConvShape, x, w, y []float32) func() {
+		c := NewConvForward(p, s)
+		sums := c.Gather()
+		if sums == nil {
+			return nil
+		}
+		n := NewBatchNorm(p, NormShape{1, len(y) / s.Out, s.Out})
+		return func() {
+			c.Run(y, x, w)
+			n.StatisticsFrom(sums, 1e-5)
+		}
 	})
 }
 
@@ -121,6 +140,31 @@ func BenchmarkProduct(b *testing.B) {
 	}
 }
 
+// BenchmarkTile is of the micro-kernels alone, on factors that stay in the nearest cache: the widest tile of the
+// most rows comes close to the peak of a core.
+func BenchmarkTile(b *testing.B) {
+	const k, calls = 64, 1000
+	for _, path := range Paths() {
+		kernels := kernelsOf(path)
+		if kernels == nil {
+			continue
+		}
+		columns := kernels.width
+		rows := kernels.maxRows(columns)
+		b.Run(fmt.Sprintf("%s/%dx%d", path, rows, columns), func(b *testing.B) {
+			x, y, z := random(rows*k, 1), random(k*columns, 2), random(rows*columns, 3)
+			m := newMultipliers(1, kernels)[0]
+			m.k, m.ai, m.ak, m.bk, m.ci = k, 4*k, 4, 4*columns, 4*columns
+			m.setBatches(1, 0, 0, 1, 0, 0)
+			benchProducts(b, 2*float64(rows*columns*k*calls), func() {
+				for range calls {
+					m.multiply(address(x, 0), address(y, 0), address(z, 0), rows, columns)
+				}
+			})
+		})
+	}
+}
+
 func BenchmarkBatchNorm(b *testing.B) {
 	for _, ch := range []int{16, 64} {
 		s := NormShape{Groups: 1, Rows: 8 * 16384 / ch, Channels: ch}
@@ -141,25 +185,23 @@ func BenchmarkBatchNorm(b *testing.B) {
 	}
 }
 
+// BenchmarkRows is of what is plain Go on every path; BenchmarkPasses has the rest.
 func BenchmarkRows(b *testing.B) {
-	const n = 1 << 18 // more signs than a branch predictor learns by heart
-	x, y, dy, relu := random(n, 1), random(n, 2), random(n, 3), make([]float32, n)
-	ReLU(relu, x)
+	const n = 1 << 18
+	x, y := random(n, 1), random(n, 2)
 	mask := make([]uint64, n/64)
 	from := make([]int32, n/4)
 	pool := PoolShape{H: 128, W: 128, Channels: 16, Kernel: 2, Stride: 2}
 	short := ShortcutShape{H: 128, W: 128, In: 16, Out: 32, Stride: 2}
 	for name, run := range map[string]func(){
-		"relu":         func() { ReLU(y, x) },
-		"reluBackward": func() { ReLUBackward(y, relu, dy) },
-		"add":          func() { Add(y, x, dy) },
-		"bias":         func() { AddBias(y, x, dy[:16]) },
-		"dropoutMask":  func() { DropoutMask(mask, 0, len(mask), 1, 0.3) },
-		"dropout":      func() { Dropout(y, x, mask, 1.5) },
-		"avgPool":      func() { GlobalAvgPool(y[:16], x) },
-		"maxPool":      func() { MaxPool(y[:n/4], from, x, pool) },
-		"shortcut":     func() { Shortcut(y[:n/2], x, short) },
-		"softmax":      func() { Softmax(y, x) },
+		"dropoutMask":      func() { DropoutMask(mask, 0, len(mask), 1, 0.3) },
+		"dropout":          func() { Dropout(y, x, mask, 1.5) },
+		"avgPool":          func() { GlobalAvgPool(y[:16], x) },
+		"avgPoolBackward":  func() { GlobalAvgPoolBackward(y, x[:16]) },
+		"maxPool":          func() { MaxPool(y[:n/4], from, x, pool) },
+		"maxPoolBackward":  func() { MaxPoolBackward(x, y[:n/4], from) },
+		"shortcut":         func() { Shortcut(y[:n/2], x, short) },
+		"shortcutBackward": func() { ShortcutBackward(x, y[:n/2], short) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(4 * n)

@@ -132,7 +132,8 @@ func NewConvBackwardData(p *Pool, s ConvShape) *ConvBackwardData {
 	if s.groups() > 1 {
 		return &ConvBackwardData{s, newGenericGroups(p, s).backwardData}
 	}
-	return &ConvBackwardData{s, newGenericData(p, s).Run}
+	data := newGenericData(p, s)
+	return &ConvBackwardData{s, func(dx, w, dy []float32) { data.Run(dx, dy, w) }}
 }
 
 // Run computes dx from the weights w and the gradient dy of the output. All of dx is written.

@@ -117,11 +117,11 @@ func checkConv(t failer, s ConvShape, p *Pool) {
 func TestConvolutionsAgreeWithTheReferenceForAnyShape(t *testing.T) {
 	p := NewPool(3)
 	defer p.Close()
-	everyPath(t, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { drawConv(t, p) }) })
+	everyPath(t, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { checkConv(t, drawConv(t), p) }) })
 }
 
-// drawConv checks a random convolution.
-func drawConv(t *rapid.T, p *Pool) {
+// drawConv is a random convolution.
+func drawConv(t *rapid.T) ConvShape {
 	draw := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
 	s := ConvShape{
 		N: draw("n", 1, 3), H: draw("h", 1, 9), W: draw("w", 1, 9), In: draw("in", 1, 9),
@@ -143,7 +143,7 @@ func drawConv(t *rapid.T, p *Pool) {
 	if s.Check() != nil {
 		t.Skip("the kernel does not fit")
 	}
-	checkConv(t, s, p)
+	return s
 }
 
 // wideShapes need several strips an image, few images, many images, and several groups of panels.
@@ -246,7 +246,7 @@ func TestAShapeThatCannotBeIsRefused(t *testing.T) {
 }
 
 // checkKinds demands finite numbers, infinities and NaN just where they are wanted.
-func checkKinds(t *testing.T, what string, got []float32, want []float64) {
+func checkKinds(t failer, what string, got []float32, want []float64) {
 	t.Helper()
 	for i, w := range want {
 		g := float64(got[i])
@@ -257,36 +257,59 @@ func checkKinds(t *testing.T, what string, got []float32, want []float64) {
 }
 
 func TestOnlyPixelsInsideTheImageMeetWhatIsNotFinite(t *testing.T) {
-	for _, s := range []ConvShape{
-		{N: 2, H: 5, W: 6, In: 3, KernelH: 3, KernelW: 3, Out: 5, Stride: 1, Pad: 1},
-		{N: 9, H: 4, W: 4, In: 17, KernelH: 3, KernelW: 3, Out: 35, Stride: 1, Pad: 1},
-		{N: 1, H: 9, W: 9, In: 2, KernelH: 5, KernelW: 5, Out: 17, Stride: 2, Pad: 2},
-	} {
-		x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
-		x[0], w[0], dy[0] = float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.Inf(1))
-		x[len(x)-1], w[len(w)-1], dy[len(dy)-1] = float32(math.NaN()), float32(math.NaN()), float32(math.NaN())
-		wantY, wantX, wantW := newSums(len(dy)), newSums(len(x)), newSums(len(w))
-		s.reference(func(i, j, k int) {
-			wantY.add(k, x[i], w[j])
-			wantX.add(i, w[j], dy[k])
-			wantW.add(j, x[i], dy[k])
-		})
-		for _, p := range Paths() {
-			if p == Generic { // it multiplies the padding
-				continue
+	p := NewPool(2)
+	defer p.Close()
+	everyPath(t, func(t *testing.T) {
+		for _, s := range []ConvShape{
+			{N: 2, H: 5, W: 6, In: 3, KernelH: 3, KernelW: 3, Out: 5, Stride: 1, Pad: 1},
+			{N: 9, H: 4, W: 4, In: 17, KernelH: 3, KernelW: 3, Out: 35, Stride: 1, Pad: 1},
+			{N: 1, H: 9, W: 9, In: 2, KernelH: 5, KernelW: 5, Out: 17, Stride: 2, Pad: 2},
+			{N: 2, H: 5, W: 4, In: 6, KernelH: 3, KernelW: 3, Out: 9, Stride: 1, Pad: 1, Groups: 3},
+			{N: 2, H: 5, W: 5, In: 35, KernelH: 3, KernelW: 3, Out: 35, Stride: 2, Pad: 1, Groups: 35},
+		} {
+			all := []int{s.weightsLen(), s.inputLen(), s.outputLen()}
+			for i, n := range all { // nothing but NaN in one of them
+				bad := make([][]int, len(all))
+				for j := range n {
+					bad[i] = append(bad[i], j)
+				}
+				checkNotFinite(t, s, p, bad[0], bad[1], bad[2])
 			}
-			usePath(t, p)
-			y, dx, dw := garbage(len(dy)), garbage(len(x)), garbage(len(w))
-			NewConvForward(nil, s).Run(y, x, w)
-			checkKinds(t, "output", y, wantY.value)
-			NewConvBackwardData(nil, s).Run(dx, w, dy)
-			checkKinds(t, "input gradient", dx, wantX.value)
-			NewConvBackwardWeights(nil, s).Run(dw, x, dy)
-			checkKinds(t, "weight gradient", dw, wantW.value)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			s := drawConv(t)
+			where := func(what string, n int) []int {
+				return rapid.SliceOfN(rapid.IntRange(0, n-1), 0, 3).Draw(t, what)
+			}
+			checkNotFinite(t, s, p, where("weights", s.weightsLen()), where("inputs", s.inputLen()), where("outputs", s.outputLen()))
+		})
+	})
+}
+
+// checkNotFinite puts NaN and infinities at the given places and demands them just where a product inside the image has one.
+func checkNotFinite(t failer, s ConvShape, p *Pool, weights, inputs, outputs []int) {
+	t.Helper()
+	x, w, dy := random(s.inputLen(), 1), random(s.weightsLen(), 2), random(s.outputLen(), 3)
+	for values, places := range map[*[]float32][]int{&x: inputs, &w: weights, &dy: outputs} {
+		for i, at := range places {
+			(*values)[at] = []float32{nan, float32(math.Inf(1)), float32(math.Inf(-1))}[i%3]
 		}
 	}
+	wantY, wantX, wantW := newSums(len(dy)), newSums(len(x)), newSums(len(w))
+	s.reference(func(i, j, k int) {
+		wantY.add(k, x[i], w[j])
+		wantX.add(i, w[j], dy[k])
+		wantW.add(j, x[i], dy[k])
+	})
+	y, dx, dw := garbage(len(dy)), garbage(len(x)), garbage(len(w))
+	NewConvForward(p, s).Run(y, x, w)
+	checkKinds(t, "output", y, wantY.value)
+	NewConvBackwardData(p, s).Run(dx, w, dy)
+	checkKinds(t, "input gradient", dx, wantX.value)
+	NewConvBackwardWeights(p, s).Run(dw, x, dy)
+	checkKinds(t, "weight gradient", dw, wantW.value)
 }
 
 func FuzzConvolutionsAgreeWithTheReference(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { drawConv(t, nil) }))
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { checkConv(t, drawConv(t), nil) }))
 }

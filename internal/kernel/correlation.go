@@ -2,32 +2,6 @@ package kernel
 
 import "unsafe"
 
-// span is a run of neighbouring outputs, in one dimension, that meet the same taps inside the input.
-type span struct {
-	first, n  int // outputs
-	tap, taps int // the first tap inside and how many are; none of them: 0
-	in        int // input where the first output meets the first tap inside
-}
-
-// spans divides n outputs into runs. Output o meets input start+o*step+t with each tap t.
-func spans(n, step, start, taps, size int) []span {
-	var all []span
-	for o := range n {
-		at := start + o*step
-		lo, hi := max(0, -at), min(taps, size-at)
-		s := span{o, 1, lo, hi - lo, at + lo}
-		if hi <= lo {
-			s = span{first: o, n: 1}
-		}
-		if last := len(all) - 1; last >= 0 && all[last].tap == s.tap && all[last].taps == s.taps {
-			all[last].n++
-		} else {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // correlation is one dense set of taps over images, without padding copies: borders are outputs with fewer taps.
 // Output (r, c) is pixel (outRow+r*outStep, outColumn+c*outStep) of the output image.
 type correlation struct {
@@ -35,7 +9,7 @@ type correlation struct {
 	step                       int // input pixels between neighbouring outputs
 	tapRows, tapColumns        int
 	outRow, outColumn, outStep int
-	phase                      int         // of a backward pass
+	firstRow, firstColumn      int         // first taps of the phase, of a backward pass
 	at                         int         // where its weights begin in packed
 	directions                 []direction // of tiles, by span of rows and of columns
 }

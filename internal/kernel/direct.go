@@ -14,11 +14,7 @@ func newForward(p *Pool, s ConvShape, k *microKernels) *forward {
 		inH: s.H, inW: s.W, inC: s.In,
 		outH: s.OutH(), outW: s.OutW(), outC: s.Out,
 		groups: s.groups(), lanewise: s.lanewise(),
-		list: []correlation{{
-			rows:    spans(s.OutH(), s.Stride, -s.Pad, s.KernelH, s.H),
-			columns: spans(s.OutW(), s.Stride, -s.Pad, s.KernelW, s.W),
-			step:    s.Stride, tapRows: s.KernelH, tapColumns: s.KernelW, outStep: 1,
-		}},
+		list: []correlation{forwardCorrelation(s)},
 		pack: f.packPanel,
 	}
 	f.prepare(s.work())
@@ -52,12 +48,10 @@ func packRows(dst, src []float32, stride, width, columns int) {
 	}
 }
 
-// backwardData is ConvBackwardData on micro-kernels. It gathers: the pixels of dx whose coordinates leave the
-// same remainders modulo the stride form a phase, a correlation of dy with some of the taps in reverse order.
+// backwardData is ConvBackwardData on micro-kernels.
 type backwardData struct {
 	correlator
 	shape ConvShape
-	first [][2]int // the first tap of each phase, by row and by column
 	w     []float32
 }
 
@@ -68,20 +62,8 @@ func newBackwardData(p *Pool, s ConvShape, k *microKernels) *backwardData {
 		inH: s.OutH(), inW: s.OutW(), inC: s.Out,
 		outH: s.H, outW: s.W, outC: s.In,
 		groups: s.groups(), lanewise: s.lanewise(),
+		list: backwardCorrelations(s),
 		pack: d.packPanel,
-	}
-	rows, _, _ := phases(s.H, s.KernelH, s.Stride, s.Pad)
-	columns, _, _ := phases(s.W, s.KernelW, s.Stride, s.Pad)
-	for i, r := range rows {
-		for j, c := range columns {
-			d.list = append(d.list, correlation{
-				rows:    spans(r.n, 1, r.start, r.taps, s.OutH()),
-				columns: spans(c.n, 1, c.start, c.taps, s.OutW()),
-				step:    1, tapRows: r.taps, tapColumns: c.taps,
-				outRow: i, outColumn: j, outStep: s.Stride, phase: len(d.first),
-			})
-			d.first = append(d.first, [2]int{r.first, c.first})
-		}
 	}
 	d.prepare(s.work())
 	return d
@@ -94,7 +76,7 @@ func (d *backwardData) Run(dx, w, dy []float32) {
 }
 
 func (d *backwardData) packPanel(dst []float32, q *correlation, panel int) {
-	s, width, first := &d.shape, d.kernels.width, d.first[q.phase]
+	s, width := &d.shape, d.kernels.width
 	firstOut, firstIn, lanes := d.channels(panel) // of the forward pass: it goes the other way
 	depth, inG := d.depth(), s.In/s.groups()
 	if lanes < width {
@@ -102,7 +84,7 @@ func (d *backwardData) packPanel(dst []float32, q *correlation, panel int) {
 	}
 	for a := range q.tapRows {
 		for b := range q.tapColumns {
-			y, x := first[0]+(q.tapRows-1-a)*s.Stride, first[1]+(q.tapColumns-1-b)*s.Stride
+			y, x := q.tap(a, b, s.Stride)
 			w := d.w[(y*s.KernelW+x)*inG*s.Out:]
 			if d.lanewise {
 				copy(dst[:width], w[firstIn:])

@@ -1,8 +1,8 @@
 package kernel
 
 // segments says where the inputs of one sum lie: count runs of length consecutive floats, the first at 0 and
-// one every stride.
-type segments struct{ count, stride, length int }
+// one every stride. Their weights are one every weights.
+type segments struct{ count, stride, length, weights int }
 
 // dot4 is the inner loop of all convolutions and products, four sums of products of the
 // same inputs with a packed panel of four columns:
@@ -10,7 +10,7 @@ type segments struct{ count, stride, length int }
 //	for r := range s.count {
 //		for k := range s.length {
 //			for j := range 4 {
-//				a[j] += x[r*s.stride+k] * w[r*s.length+k][j]
+//				a[j] += x[r*s.stride+k] * w[r*s.weights+k][j]
 //			}
 //		}
 //	}
@@ -20,7 +20,7 @@ type segments struct{ count, stride, length int }
 func dot4(x []float32, s segments, w [][4]float32) (a0, a1, a2, a3 float32) {
 	for r := range s.count {
 		xr := x[r*s.stride:][:s.length]
-		wr := w[r*s.length:][:len(xr)]
+		wr := w[r*s.weights:][:len(xr)]
 		for k, v := range xr {
 			q := &wr[k]
 			a0 += v * q[0]
@@ -39,7 +39,7 @@ func dot4(x []float32, s segments, w [][4]float32) (a0, a1, a2, a3 float32) {
 //			var sum float32
 //			for r := range s.count {
 //				for k := range s.length {
-//					sum += x[p*xstep+r*s.stride+k] * w[r*s.length+k][j]
+//					sum += x[p*xstep+r*s.stride+k] * w[r*s.weights+k][j]
 //				}
 //			}
 //			y[p*ystep+j] = sum

@@ -14,16 +14,12 @@ func Exp(y, x []float32) {
 	}
 }
 
-// √(2/π), and what GELU multiplies the cube by.
-const (
-	geluLinear = math.Sqrt2 / (math.SqrtPi)
-	geluCube   = 0.044715
-)
-
-// GELU computes the Gaussian error linear unit in its tanh form; y may be x:
+// GELU computes the Gaussian error linear unit in its exact form, Φ being the distribution function of the normal distribution;
+// y may be x:
 //
-//	u = √(2/π) * (x[i] + 0.044715*x[i]³)
-//	y[i] = x[i] * (1 + tanh(u)) / 2
+//	y[i] = x[i] * Φ(x[i]) with Φ(x) = (1 + erf(x/√2)) / 2
+//
+// The error is about that of rounding the result, or of rounding 0.1 where that is more.
 func GELU(y, x []float32) {
 	y = y[:len(x)]
 	if path := ActivePath(); path != Generic {
@@ -31,12 +27,12 @@ func GELU(y, x []float32) {
 		return
 	}
 	for i, v := range x {
-		a := float64(v)
-		y[i] = float32(a / (1 + math.Exp(-2*geluLinear*a*(1+geluCube*a*a))))
+		a := max(-40, float64(v)) // below, Φ is 0
+		y[i] = float32(a * normal(a))
 	}
 }
 
-// GELUBackward computes dx[i] = dy[i] times the derivative of GELU at x[i]; dx may be x or dy.
+// GELUBackward computes dx[i] = dy[i] times the derivative of GELU at x[i], Φ(x[i]) + x[i]*φ(x[i]); dx may be x or dy.
 func GELUBackward(dx, x, dy []float32) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if path := ActivePath(); path != Generic {
@@ -44,9 +40,10 @@ func GELUBackward(dx, x, dy []float32) {
 		return
 	}
 	for i, v := range x {
-		a := max(-10, min(10, float64(v))) // beyond, the derivative is 0 or 1
-		e := math.Exp(-2 * geluLinear * a * (1 + geluCube*a*a))
-		s := 1 / (1 + e)
-		dx[i] = float32(float64(dy[i]) * s * (1 + a*(1-s)*2*geluLinear*(1+3*geluCube*a*a)))
+		a := max(-40, min(40, float64(v))) // beyond, the derivative is 0 or 1
+		dx[i] = float32(float64(dy[i]) * (normal(a) + a*math.Exp(-a*a/2)/math.Sqrt(2*math.Pi)))
 	}
 }
+
+// normal is the distribution function of the normal distribution.
+func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

@@ -5,8 +5,8 @@ package kernel
 type genericGroups struct {
 	shape   ConvShape // of all groups
 	group   ConvShape // of one
-	forth   *genericForward
-	data    *genericData
+	forth   *genericCorrelator
+	data    *genericCorrelator
 	weights *genericWeights
 	x, w, y []float32 // of one group
 }
@@ -34,7 +34,7 @@ func (c *genericGroups) backwardData(dx, w, dy []float32) {
 	for g := range c.shape.Groups {
 		gather(c.w, w, c.shape.Out, c.group.Out, g)
 		gather(c.y, dy, c.shape.Out, c.group.Out, g)
-		c.data.Run(c.x, c.w, c.y)
+		c.data.Run(c.x, c.y, c.w)
 		scatter(dx, c.x, c.shape.In, c.group.In, g)
 	}
 }

@@ -87,7 +87,7 @@ func (p *product) block(part int) (r0, r1, c0, c1 int) {
 	r1 = min(p.m, r0+linearRows)
 	q0 := part % p.columns * linearPanels
 	q1 := min(p.panels, q0+linearPanels)
-	seg := segments{1, 0, p.k}
+	seg := segments{count: 1, length: p.k}
 	for q := q0; q < q1; q++ {
 		correlate(p.y[r0*p.n+4*q:], p.n, min(4, p.n-4*q), r1-r0, p.x[r0*p.k:], p.k, seg, p.packed[q*p.k:(q+1)*p.k])
 	}
@@ -140,7 +140,7 @@ func (l *genericLinearWeights) run(_, part int) {
 			l.db[o] = float32(sum)
 		}
 	}
-	seg := segments{1, 0, s.N}
+	seg := segments{count: 1, length: s.N}
 	for p := range l.panels {
 		correlate(l.dw[lo*s.In+4*p:], s.In, min(4, s.In-4*p), hi-lo, l.gs[lo*s.N:], s.N, seg, l.xs[p*s.N:(p+1)*s.N])
 	}

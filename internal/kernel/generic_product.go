@@ -47,7 +47,7 @@ func (g *genericProduct) row(worker, part int) {
 	}
 	for p := range g.panels {
 		at := (matrix*g.panels + p) * s.K
-		correlate(sum[4*p:], 0, min(4, s.N-4*p), 1, x, 0, segments{1, 0, s.K}, g.packed[at:at+s.K])
+		correlate(sum[4*p:], 0, min(4, s.N-4*p), 1, x, 0, segments{count: 1, length: s.K}, g.packed[at:at+s.K])
 	}
 	for n, v := range sum {
 		if s.Accumulate {

@@ -9,11 +9,10 @@ type genericWeights struct {
 	panels          int // of four output channels
 	groups, columns int // groups of images with a partial sum each, groups of panels
 	strip, strips   int
-	width, rows     int // padded input pixels a row and a strip has; width is split by remainder of the stride
-	phaseW          int // pixels of one remainder
+	rows            int // input rows of a strip, at most
+	phaseW          int // pixels of a row whose column leaves one remainder modulo the stride, at most
 	dw, x, dy       []float32
-	partial         [][]float32 // one a group; of a single group it is dw itself
-	padded          [][]float32
+	partial         [][]float32    // one a group; of a single group it is dw itself
 	xs              [][]float32    // [channel][row][remainder][pixel], one a worker
 	gs              [][][4]float32 // [panel][row][pixel], one a worker
 	part, sum       func(worker, part int)
@@ -28,17 +27,15 @@ func newGenericWeights(p *Pool, s ConvShape) *genericWeights {
 	c := &genericWeights{shape: s, pool: p, oh: s.OutH(), ow: s.OutW(), panels: (s.Out + 3) / 4}
 	c.groups = max(1, min(imageGroups, s.N, partialLen/s.weightsLen()))
 	c.columns = min(c.panels, (imageGroups+c.groups-1)/c.groups)
-	c.phaseW = c.ow + (s.KernelW-1)/s.Stride
-	c.width = c.phaseW * s.Stride
-	c.strip = stripRows(c.oh, c.width*s.Stride*s.In+c.ow*s.Out)
+	c.phaseW = (s.W + s.Stride - 1) / s.Stride
+	c.strip = stripRows(c.oh, s.W*s.Stride*s.In+c.ow*s.Out)
 	c.strips = (c.oh + c.strip - 1) / c.strip
-	c.rows = (c.strip-1)*s.Stride + s.KernelH
+	c.rows = min(s.H, (c.strip-1)*s.Stride+s.KernelH)
 	c.partial = make([][]float32, 1)
 	if c.groups > 1 {
 		c.partial = buffers(c.groups, s.weightsLen())
 	}
-	c.padded = buffers(p.Threads(), c.rows*c.width*s.In)
-	c.xs = buffers(p.Threads(), c.rows*c.width*s.In)
+	c.xs = buffers(p.Threads(), s.In*c.channelLen())
 	columnPanels := (c.panels + c.columns - 1) / c.columns
 	for range p.Threads() {
 		c.gs = append(c.gs, make([][4]float32, columnPanels*c.strip*c.ow))
@@ -46,6 +43,9 @@ func newGenericWeights(p *Pool, s ConvShape) *genericWeights {
 	c.part, c.sum = c.run, c.add
 	return c
 }
+
+// channelLen is the length of a channel of a strip.
+func (c *genericWeights) channelLen() int { return c.rows * c.shape.Stride * c.phaseW }
 
 func (c *genericWeights) Run(dw, x, dy []float32) {
 	c.dw, c.x, c.dy = dw, x, dy
@@ -74,24 +74,25 @@ func (c *genericWeights) run(worker, part int) {
 			y0 := strip * c.strip
 			y1 := min(c.oh, y0+c.strip)
 			c.packStrip(worker, n, y0, y1, p0, p1)
-			c.multiplyStrip(worker, dw, y1-y0, p0, p1)
+			c.multiplyStrip(worker, dw, y0, y1, p0, p1)
 		}
 	}
 }
 
-// packStrip copies what the output rows [y0, y1) of image n need: the padded input by
-// channel, the gradient by panels [p0, p1).
+// firstRow is the first input row that output rows from y0 on need.
+func (c *genericWeights) firstRow(y0 int) int { return max(0, y0*c.shape.Stride-c.shape.Pad) }
+
+// packStrip copies what the output rows [y0, y1) of image n need: the input by channel, the gradient by panels [p0, p1).
 func (c *genericWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 	s := &c.shape
-	rows := (y1-y0-1)*s.Stride + s.KernelH
-	padded := c.padded[worker]
-	copyPadded(padded, c.x[n*s.H*s.W*s.In:(n+1)*s.H*s.W*s.In], s.H, s.W, s.In, y0*s.Stride-s.Pad, rows, -s.Pad, c.width)
+	first := c.firstRow(y0)
+	rows := max(0, min(s.H, (y1-1)*s.Stride+s.KernelH-s.Pad)-first)
 	for i := range s.In {
-		dst := c.xs[worker][i*c.rows*c.width:]
+		dst := c.xs[worker][i*c.channelLen():]
 		for r := range rows {
-			row := padded[r*c.width*s.In+i : (r+1)*c.width*s.In]
-			for f := range s.Stride {
-				d := dst[(r*s.Stride+f)*c.phaseW:][:c.phaseW]
+			row := c.x[(n*s.H+first+r)*s.W*s.In+i:]
+			for f := range min(s.Stride, s.W) {
+				d := dst[(r*s.Stride+f)*c.phaseW:][:(s.W-f+s.Stride-1)/s.Stride]
 				for k := range d {
 					d[k] = row[(k*s.Stride+f)*s.In]
 				}
@@ -105,16 +106,25 @@ func (c *genericWeights) packStrip(worker, n, y0, y1, p0, p1 int) {
 	}
 }
 
-func (c *genericWeights) multiplyStrip(worker int, dw []float32, rows, p0, p1 int) {
+// multiplyStrip adds what the output rows [y0, y1) give. A tap meets fewer of them where it lies beyond a border.
+func (c *genericWeights) multiplyStrip(worker int, dw []float32, y0, y1, p0, p1 int) {
 	s := &c.shape
-	seg := segments{rows, s.Stride * s.Stride * c.phaseW, c.ow}
 	for r := range s.KernelH {
+		lo, hi := met(c.oh, s.Stride, r-s.Pad, s.H)
+		lo, hi = max(lo, y0), min(hi, y1)
 		for col := range s.KernelW {
+			left, right := met(c.ow, s.Stride, col-s.Pad, s.W)
+			if lo >= hi || left >= right {
+				continue
+			}
+			row, pixel := lo*s.Stride+r-s.Pad-c.firstRow(y0), left*s.Stride+col-s.Pad
+			at := (row*s.Stride+pixel%s.Stride)*c.phaseW + pixel/s.Stride
+			seg := segments{hi - lo, s.Stride * s.Stride * c.phaseW, right - left, c.ow}
 			for i := range s.In {
-				x := c.xs[worker][i*c.rows*c.width+(r*s.Stride+col%s.Stride)*c.phaseW+col/s.Stride:]
+				x := c.xs[worker][i*c.channelLen()+at:]
 				out := dw[((r*s.KernelW+col)*s.In+i)*s.Out:]
 				for p := p0; p < p1; p++ {
-					a0, a1, a2, a3 := dot4(x, seg, c.gs[worker][(p-p0)*c.strip*c.ow:])
+					a0, a1, a2, a3 := dot4(x, seg, c.gs[worker][(p-p0)*c.strip*c.ow+(lo-y0)*c.ow+left:])
 					sums := [4]float32{a0, a1, a2, a3}
 					addTo(out[4*p:min(s.Out, 4*p+4)], sums[:])
 				}

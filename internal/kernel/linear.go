@@ -17,15 +17,23 @@ type LinearShape struct {
 type LinearForward struct {
 	shape LinearShape
 	run   func(y, x, w, b []float32)
+	gelu  func(y, pre, x, w, b []float32)
 }
 
 // NewLinearForward makes the kernel for a shape.
 func NewLinearForward(p *Pool, s LinearShape) *LinearForward {
 	if k := kernelsOf(ActivePath()); k != nil {
 		g := newGEMM(p, ProductShape{M: s.N, N: s.Out, K: s.In, TransposeB: true}, k)
-		return &LinearForward{s, g.Run}
+		return &LinearForward{s, g.Run, func(y, pre, x, w, b []float32) {
+			g.gelu = y
+			g.Run(pre, x, w, b)
+		}}
 	}
-	return &LinearForward{s, newGenericLinear(p, s).Run}
+	g := newGenericLinear(p, s)
+	return &LinearForward{s, g.Run, func(y, pre, x, w, b []float32) {
+		g.Run(pre, x, w, b)
+		GELU(y, pre)
+	}}
 }
 
 // Run computes y. A nil b counts as zero. All of y is written.
@@ -35,6 +43,16 @@ func (l *LinearForward) Run(y, x, w, b []float32) {
 		mustLen("bias", b, l.shape.Out)
 	}
 	l.run(y, x, w, b)
+}
+
+// RunGELU is Run with GELU behind it: pre gets what Run computes, which GELUBackward needs, and y its GELU. They may be the same slice.
+func (l *LinearForward) RunGELU(y, pre, x, w, b []float32) {
+	l.shape.mustFit(y, x, w)
+	mustLen("linear output before GELU", pre, len(y))
+	if b != nil {
+		mustLen("bias", b, l.shape.Out)
+	}
+	l.gelu(y, pre, x, w, b)
 }
 
 func (s LinearShape) mustFit(y, x, w []float32) {
@@ -55,21 +73,37 @@ func (s LinearShape) mustFit(y, x, w []float32) {
 type LinearBackwardData struct {
 	shape LinearShape
 	run   func(dx, w, dy []float32)
+	gelu  func(dx, pre, w, dy []float32)
 }
 
 // NewLinearBackwardData makes the kernel for a shape.
 func NewLinearBackwardData(p *Pool, s LinearShape) *LinearBackwardData {
 	if k := kernelsOf(ActivePath()); k != nil {
 		g := newGEMM(p, ProductShape{M: s.N, N: s.In, K: s.Out}, k)
-		return &LinearBackwardData{s, func(dx, w, dy []float32) { g.Run(dx, dy, w, nil) }}
+		run := func(dx, w, dy []float32) { g.Run(dx, dy, w, nil) }
+		return &LinearBackwardData{s, run, func(dx, pre, w, dy []float32) {
+			g.slope = pre
+			run(dx, w, dy)
+		}}
 	}
-	return &LinearBackwardData{s, newGenericLinearData(p, s).Run}
+	g := newGenericLinearData(p, s)
+	return &LinearBackwardData{s, g.Run, func(dx, pre, w, dy []float32) {
+		g.Run(dx, w, dy)
+		GELUBackward(dx, pre, dx)
+	}}
 }
 
 // Run computes dx. All of it is written.
 func (l *LinearBackwardData) Run(dx, w, dy []float32) {
 	l.shape.mustFit(dy, dx, w)
 	l.run(dx, w, dy)
+}
+
+// RunGELU is Run for an x that is the GELU of pre: dx becomes the gradient of pre.
+func (l *LinearBackwardData) RunGELU(dx, pre, w, dy []float32) {
+	l.shape.mustFit(dy, dx, w)
+	mustLen("linear input before GELU", pre, len(dx))
+	l.gelu(dx, pre, w, dy)
 }
 
 // LinearBackwardWeights computes

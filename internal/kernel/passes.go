@@ -27,6 +27,9 @@ const (
 	kGELUBackward
 	kMax
 	kExpSum
+	kExpTotal
+	kSoftmaxBackward
+	kFinite
 	kMoments
 	kNormalise
 	kNormaliseSums

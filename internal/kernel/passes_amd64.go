@@ -29,7 +29,7 @@ func passScaleAVX512(p *byte)
 //go:noescape
 func passExpAVX512(p *byte)
 
-// passGELUAVX512 is y = a / (1 + exp(-2u)), u = √(2/π)·(a + 0.044715·a³).
+// passGELUAVX512 is y = a·Φ(a), Φ being the distribution of the normal distribution.
 //
 //go:noescape
 func passGELUAVX512(p *byte)
@@ -48,6 +48,21 @@ func passMaxAVX512(p *byte)
 //
 //go:noescape
 func passExpSumAVX512(p *byte)
+
+// passExpTotalAVX512 is the sum of exp(a - k0) added to the lanes of sums.
+//
+//go:noescape
+func passExpTotalAVX512(p *byte)
+
+// passSoftmaxBackwardAVX512 is y = k1·exp(a - k0) - k2.
+//
+//go:noescape
+func passSoftmaxBackwardAVX512(p *byte)
+
+// passFiniteAVX512 is the sum of 0·a in the lanes of sums: 0 where all is finite, else NaN.
+//
+//go:noescape
+func passFiniteAVX512(p *byte)
 
 // passMomentsAVX512 is the sums of a and a² added to the lanes of sums.
 //
@@ -234,7 +249,7 @@ func passScaleAVX2(p *byte)
 //go:noescape
 func passExpAVX2(p *byte)
 
-// passGELUAVX2 is y = a / (1 + exp(-2u)), u = √(2/π)·(a + 0.044715·a³).
+// passGELUAVX2 is y = a·Φ(a), Φ being the distribution of the normal distribution.
 //
 //go:noescape
 func passGELUAVX2(p *byte)
@@ -253,6 +268,21 @@ func passMaxAVX2(p *byte)
 //
 //go:noescape
 func passExpSumAVX2(p *byte)
+
+// passExpTotalAVX2 is the sum of exp(a - k0) added to the lanes of sums.
+//
+//go:noescape
+func passExpTotalAVX2(p *byte)
+
+// passSoftmaxBackwardAVX2 is y = k1·exp(a - k0) - k2.
+//
+//go:noescape
+func passSoftmaxBackwardAVX2(p *byte)
+
+// passFiniteAVX2 is the sum of 0·a in the lanes of sums: 0 where all is finite, else NaN.
+//
+//go:noescape
+func passFiniteAVX2(p *byte)
 
 // passMomentsAVX2 is the sums of a and a² added to the lanes of sums.
 //

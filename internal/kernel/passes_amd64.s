@@ -152,55 +152,115 @@ DATA pass_exp7<>+24(SB)/4, $0x39506967
 DATA pass_exp7<>+28(SB)/4, $0x39506967
 GLOBL pass_exp7<>(SB), RODATA|NOPTR, $32
 
-DATA pass_geluLinear<>+0(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+4(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+8(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+12(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+16(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+20(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+24(SB)/4, $0xbfcc422a
-DATA pass_geluLinear<>+28(SB)/4, $0xbfcc422a
-GLOBL pass_geluLinear<>(SB), RODATA|NOPTR, $32
+DATA pass_minusHalf<>+0(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+4(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+8(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+12(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+16(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+20(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+24(SB)/4, $0xbf000000
+DATA pass_minusHalf<>+28(SB)/4, $0xbf000000
+GLOBL pass_minusHalf<>(SB), RODATA|NOPTR, $32
 
-DATA pass_geluCube<>+0(SB)/4, $0xbd922279
-DATA pass_geluCube<>+4(SB)/4, $0xbd922279
-DATA pass_geluCube<>+8(SB)/4, $0xbd922279
-DATA pass_geluCube<>+12(SB)/4, $0xbd922279
-DATA pass_geluCube<>+16(SB)/4, $0xbd922279
-DATA pass_geluCube<>+20(SB)/4, $0xbd922279
-DATA pass_geluCube<>+24(SB)/4, $0xbd922279
-DATA pass_geluCube<>+28(SB)/4, $0xbd922279
-GLOBL pass_geluCube<>(SB), RODATA|NOPTR, $32
+DATA pass_normalDensity<>+0(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+4(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+8(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+12(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+16(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+20(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+24(SB)/4, $0x3ecc422a
+DATA pass_normalDensity<>+28(SB)/4, $0x3ecc422a
+GLOBL pass_normalDensity<>(SB), RODATA|NOPTR, $32
 
-DATA pass_geluCube3<>+0(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+4(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+8(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+12(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+16(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+20(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+24(SB)/4, $0xbe5b33b6
-DATA pass_geluCube3<>+28(SB)/4, $0xbe5b33b6
-GLOBL pass_geluCube3<>(SB), RODATA|NOPTR, $32
+DATA pass_normalFar<>+0(SB)/4, $0x41600000
+DATA pass_normalFar<>+4(SB)/4, $0x41600000
+DATA pass_normalFar<>+8(SB)/4, $0x41600000
+DATA pass_normalFar<>+12(SB)/4, $0x41600000
+DATA pass_normalFar<>+16(SB)/4, $0x41600000
+DATA pass_normalFar<>+20(SB)/4, $0x41600000
+DATA pass_normalFar<>+24(SB)/4, $0x41600000
+DATA pass_normalFar<>+28(SB)/4, $0x41600000
+GLOBL pass_normalFar<>(SB), RODATA|NOPTR, $32
 
-DATA pass_geluLow<>+0(SB)/4, $0xc1200000
-DATA pass_geluLow<>+4(SB)/4, $0xc1200000
-DATA pass_geluLow<>+8(SB)/4, $0xc1200000
-DATA pass_geluLow<>+12(SB)/4, $0xc1200000
-DATA pass_geluLow<>+16(SB)/4, $0xc1200000
-DATA pass_geluLow<>+20(SB)/4, $0xc1200000
-DATA pass_geluLow<>+24(SB)/4, $0xc1200000
-DATA pass_geluLow<>+28(SB)/4, $0xc1200000
-GLOBL pass_geluLow<>(SB), RODATA|NOPTR, $32
+DATA pass_normalScale<>+0(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+4(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+8(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+12(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+16(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+20(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+24(SB)/4, $0x3eae147b
+DATA pass_normalScale<>+28(SB)/4, $0x3eae147b
+GLOBL pass_normalScale<>(SB), RODATA|NOPTR, $32
 
-DATA pass_geluHigh<>+0(SB)/4, $0x41200000
-DATA pass_geluHigh<>+4(SB)/4, $0x41200000
-DATA pass_geluHigh<>+8(SB)/4, $0x41200000
-DATA pass_geluHigh<>+12(SB)/4, $0x41200000
-DATA pass_geluHigh<>+16(SB)/4, $0x41200000
-DATA pass_geluHigh<>+20(SB)/4, $0x41200000
-DATA pass_geluHigh<>+24(SB)/4, $0x41200000
-DATA pass_geluHigh<>+28(SB)/4, $0x41200000
-GLOBL pass_geluHigh<>(SB), RODATA|NOPTR, $32
+DATA pass_normal1<>+0(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+4(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+8(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+12(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+16(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+20(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+24(SB)/4, $0x3e0ad352
+DATA pass_normal1<>+28(SB)/4, $0x3e0ad352
+GLOBL pass_normal1<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal2<>+0(SB)/4, $0x3e08966a
+DATA pass_normal2<>+4(SB)/4, $0x3e08966a
+DATA pass_normal2<>+8(SB)/4, $0x3e08966a
+DATA pass_normal2<>+12(SB)/4, $0x3e08966a
+DATA pass_normal2<>+16(SB)/4, $0x3e08966a
+DATA pass_normal2<>+20(SB)/4, $0x3e08966a
+DATA pass_normal2<>+24(SB)/4, $0x3e08966a
+DATA pass_normal2<>+28(SB)/4, $0x3e08966a
+GLOBL pass_normal2<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal3<>+0(SB)/4, $0x3e14038a
+DATA pass_normal3<>+4(SB)/4, $0x3e14038a
+DATA pass_normal3<>+8(SB)/4, $0x3e14038a
+DATA pass_normal3<>+12(SB)/4, $0x3e14038a
+DATA pass_normal3<>+16(SB)/4, $0x3e14038a
+DATA pass_normal3<>+20(SB)/4, $0x3e14038a
+DATA pass_normal3<>+24(SB)/4, $0x3e14038a
+DATA pass_normal3<>+28(SB)/4, $0x3e14038a
+GLOBL pass_normal3<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal4<>+0(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+4(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+8(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+12(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+16(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+20(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+24(SB)/4, $0xbc20d1de
+DATA pass_normal4<>+28(SB)/4, $0xbc20d1de
+GLOBL pass_normal4<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal5<>+0(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+4(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+8(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+12(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+16(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+20(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+24(SB)/4, $0x3e79c71b
+DATA pass_normal5<>+28(SB)/4, $0x3e79c71b
+GLOBL pass_normal5<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal6<>+0(SB)/4, $0xbe42dece
+DATA pass_normal6<>+4(SB)/4, $0xbe42dece
+DATA pass_normal6<>+8(SB)/4, $0xbe42dece
+DATA pass_normal6<>+12(SB)/4, $0xbe42dece
+DATA pass_normal6<>+16(SB)/4, $0xbe42dece
+DATA pass_normal6<>+20(SB)/4, $0xbe42dece
+DATA pass_normal6<>+24(SB)/4, $0xbe42dece
+DATA pass_normal6<>+28(SB)/4, $0xbe42dece
+GLOBL pass_normal6<>(SB), RODATA|NOPTR, $32
+
+DATA pass_normal7<>+0(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+4(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+8(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+12(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+16(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+20(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+24(SB)/4, $0x3d2ede2b
+DATA pass_normal7<>+28(SB)/4, $0x3d2ede2b
+GLOBL pass_normal7<>(SB), RODATA|NOPTR, $32
 
 DATA pass_bias127<>+0(SB)/4, $0x0000007f
 DATA pass_bias127<>+4(SB)/4, $0x0000007f
@@ -598,152 +658,122 @@ TEXT ·passGELUAVX512(SB), NOSPLIT, $0-8
 	MOVQ         (AX), CX
 	MOVQ         8(AX), DX
 	MOVQ         32(AX), BX
-	VBROADCASTSS pass_one<>+0(SB), Z0
-	VBROADCASTSS pass_log2e<>+0(SB), Z1
-	VBROADCASTSS pass_ln2High<>+0(SB), Z2
-	VBROADCASTSS pass_ln2Low<>+0(SB), Z3
-	VBROADCASTSS pass_expLow<>+0(SB), Z4
-	VBROADCASTSS pass_expHigh<>+0(SB), Z5
-	VBROADCASTSS pass_exp2<>+0(SB), Z6
-	VBROADCASTSS pass_exp3<>+0(SB), Z7
-	VBROADCASTSS pass_exp4<>+0(SB), Z8
-	VBROADCASTSS pass_exp5<>+0(SB), Z9
-	VBROADCASTSS pass_exp6<>+0(SB), Z10
-	VBROADCASTSS pass_exp7<>+0(SB), Z11
-	VBROADCASTSS pass_geluLinear<>+0(SB), Z12
-	VBROADCASTSS pass_geluCube<>+0(SB), Z13
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS pass_one<>+0(SB), Z1
+	VBROADCASTSS pass_log2e<>+0(SB), Z2
+	VBROADCASTSS pass_ln2High<>+0(SB), Z3
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z4
+	VBROADCASTSS pass_expLow<>+0(SB), Z5
+	VBROADCASTSS pass_expHigh<>+0(SB), Z6
+	VBROADCASTSS pass_exp2<>+0(SB), Z7
+	VBROADCASTSS pass_exp3<>+0(SB), Z8
+	VBROADCASTSS pass_exp4<>+0(SB), Z9
+	VBROADCASTSS pass_exp5<>+0(SB), Z10
+	VBROADCASTSS pass_exp6<>+0(SB), Z11
+	VBROADCASTSS pass_exp7<>+0(SB), Z12
+	VPXORD       Z13, Z13, Z13
 	VBROADCASTSS pass_one<>+0(SB), Z14
+	VBROADCASTSS pass_minusHalf<>+0(SB), Z15
+	VBROADCASTSS pass_normalFar<>+0(SB), Z16
 	XORQ         AX, AX
 
-many:
-	CMPQ         BX, $0x00000020
-	JL           manyDone
-	VMOVUPS      (DX)(AX*1), Z15
-	VMULPS       Z15, Z15, Z16
-	VMOVUPS      Z12, Z17
-	VFMADD231PS  Z13, Z16, Z17
-	VMULPS       Z15, Z17, Z17
-	VMOVUPS      Z5, Z16
-	VMINPS       Z17, Z16, Z17
-	VMOVUPS      Z4, Z16
-	VMAXPS       Z17, Z16, Z17
-	VMULPS       Z1, Z17, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMOVAPS      Z17, Z17
-	VFNMADD231PS Z2, Z16, Z17
-	VFNMADD231PS Z3, Z16, Z17
-	VMOVUPS      Z11, Z18
-	VFMADD213PS  Z10, Z17, Z18
-	VFMADD213PS  Z9, Z17, Z18
-	VFMADD213PS  Z8, Z17, Z18
-	VFMADD213PS  Z7, Z17, Z18
-	VFMADD213PS  Z6, Z17, Z18
-	VMULPS       Z17, Z17, Z19
-	VFMADD213PS  Z17, Z19, Z18
-	VADDPS       Z0, Z18, Z18
-	VSCALEFPS    Z16, Z18, Z17
-	VADDPS       Z14, Z17, Z17
-	VDIVPS       Z17, Z15, Z15
-	VMOVUPS      Z15, (CX)(AX*1)
-	VMOVUPS      64(DX)(AX*1), Z15
-	VMULPS       Z15, Z15, Z16
-	VMOVUPS      Z12, Z17
-	VFMADD231PS  Z13, Z16, Z17
-	VMULPS       Z15, Z17, Z17
-	VMOVUPS      Z5, Z16
-	VMINPS       Z17, Z16, Z17
-	VMOVUPS      Z4, Z16
-	VMAXPS       Z17, Z16, Z17
-	VMULPS       Z1, Z17, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMOVAPS      Z17, Z17
-	VFNMADD231PS Z2, Z16, Z17
-	VFNMADD231PS Z3, Z16, Z17
-	VMOVUPS      Z11, Z18
-	VFMADD213PS  Z10, Z17, Z18
-	VFMADD213PS  Z9, Z17, Z18
-	VFMADD213PS  Z8, Z17, Z18
-	VFMADD213PS  Z7, Z17, Z18
-	VFMADD213PS  Z6, Z17, Z18
-	VMULPS       Z17, Z17, Z19
-	VFMADD213PS  Z17, Z19, Z18
-	VADDPS       Z0, Z18, Z18
-	VSCALEFPS    Z16, Z18, Z17
-	VADDPS       Z14, Z17, Z17
-	VDIVPS       Z17, Z15, Z15
-	VMOVUPS      Z15, 64(CX)(AX*1)
-	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000020, BX
-	JMP          many
-
-manyDone:
 one:
-	CMPQ         BX, $0x00000010
-	JL           oneDone
-	VMOVUPS      (DX)(AX*1), Z15
-	VMULPS       Z15, Z15, Z16
-	VMOVUPS      Z12, Z17
-	VFMADD231PS  Z13, Z16, Z17
-	VMULPS       Z15, Z17, Z17
-	VMOVUPS      Z5, Z16
-	VMINPS       Z17, Z16, Z17
-	VMOVUPS      Z4, Z16
-	VMAXPS       Z17, Z16, Z17
-	VMULPS       Z1, Z17, Z16
-	VRNDSCALEPS  $0x00, Z16, Z16
-	VMOVAPS      Z17, Z17
-	VFNMADD231PS Z2, Z16, Z17
-	VFNMADD231PS Z3, Z16, Z17
-	VMOVUPS      Z11, Z18
-	VFMADD213PS  Z10, Z17, Z18
-	VFMADD213PS  Z9, Z17, Z18
-	VFMADD213PS  Z8, Z17, Z18
-	VFMADD213PS  Z7, Z17, Z18
-	VFMADD213PS  Z6, Z17, Z18
-	VMULPS       Z17, Z17, Z19
-	VFMADD213PS  Z17, Z19, Z18
-	VADDPS       Z0, Z18, Z18
-	VSCALEFPS    Z16, Z18, Z17
-	VADDPS       Z14, Z17, Z17
-	VDIVPS       Z17, Z15, Z15
-	VMOVUPS      Z15, (CX)(AX*1)
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x00000010, BX
-	JMP          one
+	CMPQ             BX, $0x00000010
+	JL               oneDone
+	VMOVUPS          (DX)(AX*1), Z17
+	VSUBPS           Z17, Z13, Z18
+	VMAXPS           Z17, Z18, Z18
+	VMOVUPS          Z16, Z19
+	VMINPS           Z18, Z19, Z18
+	VMULPS           Z18, Z18, Z19
+	VMULPS           Z15, Z19, Z19
+	VMOVUPS          Z6, Z20
+	VMINPS           Z19, Z20, Z19
+	VMOVUPS          Z5, Z20
+	VMAXPS           Z19, Z20, Z19
+	VMULPS           Z2, Z19, Z20
+	VRNDSCALEPS      $0x00, Z20, Z20
+	VMOVAPS          Z19, Z19
+	VFNMADD231PS     Z3, Z20, Z19
+	VFNMADD231PS     Z4, Z20, Z19
+	VMOVUPS          Z12, Z21
+	VFMADD213PS      Z11, Z19, Z21
+	VFMADD213PS      Z10, Z19, Z21
+	VFMADD213PS      Z9, Z19, Z21
+	VFMADD213PS      Z8, Z19, Z21
+	VFMADD213PS      Z7, Z19, Z21
+	VMULPS           Z19, Z19, Z22
+	VFMADD213PS      Z19, Z22, Z21
+	VADDPS           Z1, Z21, Z21
+	VSCALEFPS        Z20, Z21, Z19
+	VMOVUPS          Z14, Z20
+	VMOVAPS          Z20, Z21
+	VFMADD231PS.BCST pass_normalScale<>+0(SB), Z18, Z20
+	VDIVPS           Z20, Z21, Z21
+	VBROADCASTSS     pass_normal7<>+0(SB), Z20
+	VFMADD213PS.BCST pass_normal6<>+0(SB), Z21, Z20
+	VFMADD213PS.BCST pass_normal5<>+0(SB), Z21, Z20
+	VFMADD213PS.BCST pass_normal4<>+0(SB), Z21, Z20
+	VFMADD213PS.BCST pass_normal3<>+0(SB), Z21, Z20
+	VFMADD213PS.BCST pass_normal2<>+0(SB), Z21, Z20
+	VFMADD213PS.BCST pass_normal1<>+0(SB), Z21, Z20
+	VMULPS           Z21, Z20, Z20
+	VMULPS           Z19, Z20, Z20
+	VMAXPS           Z17, Z0, Z17
+	VFNMADD231PS     Z18, Z20, Z17
+	VMOVUPS          Z17, (CX)(AX*1)
+	ADDQ             $0x00000040, AX
+	SUBQ             $0x00000010, BX
+	JMP              one
 
 oneDone:
-	TESTQ        BX, BX
-	JE           finish
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(AX*1), K1, Z15
-	VMULPS       Z15, Z15, Z16
-	VMOVUPS      Z12, Z12
-	VFMADD231PS  Z13, Z16, Z12
-	VMULPS       Z15, Z12, Z12
-	VMOVUPS      Z5, Z5
-	VMINPS       Z12, Z5, Z12
-	VMOVUPS      Z4, Z5
-	VMAXPS       Z12, Z5, Z12
-	VMULPS       Z1, Z12, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVAPS      Z12, Z4
-	VFNMADD231PS Z2, Z1, Z4
-	VFNMADD231PS Z3, Z1, Z4
-	VMOVUPS      Z11, Z2
-	VFMADD213PS  Z10, Z4, Z2
-	VFMADD213PS  Z9, Z4, Z2
-	VFMADD213PS  Z8, Z4, Z2
-	VFMADD213PS  Z7, Z4, Z2
-	VFMADD213PS  Z6, Z4, Z2
-	VMULPS       Z4, Z4, Z3
-	VFMADD213PS  Z4, Z3, Z2
-	VADDPS       Z0, Z2, Z2
-	VSCALEFPS    Z1, Z2, Z12
-	VADDPS       Z14, Z12, Z12
-	VDIVPS       Z12, Z15, Z15
-	VMOVUPS      Z15, K1, (CX)(AX*1)
+	TESTQ            BX, BX
+	JE               finish
+	MOVQ             $-1, SI
+	BZHIQ            BX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPS.Z        (DX)(AX*1), K1, Z17
+	VSUBPS           Z17, Z13, Z13
+	VMAXPS           Z17, Z13, Z13
+	VMOVUPS          Z16, Z16
+	VMINPS           Z13, Z16, Z13
+	VMULPS           Z13, Z13, Z16
+	VMULPS           Z15, Z16, Z16
+	VMOVUPS          Z6, Z6
+	VMINPS           Z16, Z6, Z16
+	VMOVUPS          Z5, Z6
+	VMAXPS           Z16, Z6, Z16
+	VMULPS           Z2, Z16, Z2
+	VRNDSCALEPS      $0x00, Z2, Z2
+	VMOVAPS          Z16, Z5
+	VFNMADD231PS     Z3, Z2, Z5
+	VFNMADD231PS     Z4, Z2, Z5
+	VMOVUPS          Z12, Z3
+	VFMADD213PS      Z11, Z5, Z3
+	VFMADD213PS      Z10, Z5, Z3
+	VFMADD213PS      Z9, Z5, Z3
+	VFMADD213PS      Z8, Z5, Z3
+	VFMADD213PS      Z7, Z5, Z3
+	VMULPS           Z5, Z5, Z4
+	VFMADD213PS      Z5, Z4, Z3
+	VADDPS           Z1, Z3, Z3
+	VSCALEFPS        Z2, Z3, Z16
+	VMOVUPS          Z14, Z1
+	VMOVAPS          Z1, Z2
+	VFMADD231PS.BCST pass_normalScale<>+0(SB), Z13, Z1
+	VDIVPS           Z1, Z2, Z2
+	VBROADCASTSS     pass_normal7<>+0(SB), Z1
+	VFMADD213PS.BCST pass_normal6<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal5<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal4<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal3<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal2<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal1<>+0(SB), Z2, Z1
+	VMULPS           Z2, Z1, Z1
+	VMULPS           Z16, Z1, Z1
+	VMAXPS           Z17, Z0, Z17
+	VFNMADD231PS     Z13, Z1, Z17
+	VMOVUPS          Z17, K1, (CX)(AX*1)
 
 finish:
 	VZEROUPPER
@@ -757,125 +787,142 @@ TEXT ·passGELUBackwardAVX512(SB), NOSPLIT, $0-8
 	MOVQ         8(AX), DX
 	MOVQ         16(AX), BX
 	MOVQ         32(AX), SI
-	VBROADCASTSS pass_one<>+0(SB), Z0
-	VBROADCASTSS pass_log2e<>+0(SB), Z1
-	VBROADCASTSS pass_ln2High<>+0(SB), Z2
-	VBROADCASTSS pass_ln2Low<>+0(SB), Z3
-	VBROADCASTSS pass_expLow<>+0(SB), Z4
-	VBROADCASTSS pass_expHigh<>+0(SB), Z5
-	VBROADCASTSS pass_exp2<>+0(SB), Z6
-	VBROADCASTSS pass_exp3<>+0(SB), Z7
-	VBROADCASTSS pass_exp4<>+0(SB), Z8
-	VBROADCASTSS pass_exp5<>+0(SB), Z9
-	VBROADCASTSS pass_exp6<>+0(SB), Z10
-	VBROADCASTSS pass_exp7<>+0(SB), Z11
-	VBROADCASTSS pass_geluLinear<>+0(SB), Z12
-	VBROADCASTSS pass_geluCube<>+0(SB), Z13
-	VBROADCASTSS pass_geluCube3<>+0(SB), Z14
-	VBROADCASTSS pass_one<>+0(SB), Z15
-	VBROADCASTSS pass_geluLow<>+0(SB), Z16
-	VBROADCASTSS pass_geluHigh<>+0(SB), Z17
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS pass_one<>+0(SB), Z1
+	VBROADCASTSS pass_log2e<>+0(SB), Z2
+	VBROADCASTSS pass_ln2High<>+0(SB), Z3
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z4
+	VBROADCASTSS pass_expLow<>+0(SB), Z5
+	VBROADCASTSS pass_expHigh<>+0(SB), Z6
+	VBROADCASTSS pass_exp2<>+0(SB), Z7
+	VBROADCASTSS pass_exp3<>+0(SB), Z8
+	VBROADCASTSS pass_exp4<>+0(SB), Z9
+	VBROADCASTSS pass_exp5<>+0(SB), Z10
+	VBROADCASTSS pass_exp6<>+0(SB), Z11
+	VBROADCASTSS pass_exp7<>+0(SB), Z12
+	VPXORD       Z13, Z13, Z13
+	VBROADCASTSS pass_one<>+0(SB), Z14
+	VBROADCASTSS pass_minusHalf<>+0(SB), Z15
+	VBROADCASTSS pass_normalFar<>+0(SB), Z16
+	VBROADCASTSS pass_one<>+0(SB), Z17
+	VBROADCASTSS pass_normalDensity<>+0(SB), Z18
 	XORQ         AX, AX
 
 one:
-	CMPQ         SI, $0x00000010
-	JL           oneDone
-	VMOVUPS      (DX)(AX*1), Z18
-	VMOVUPS      Z16, Z19
-	VMAXPS       Z18, Z19, Z18
-	VMOVUPS      Z17, Z19
-	VMINPS       Z18, Z19, Z18
-	VMULPS       Z18, Z18, Z19
-	VMOVUPS      Z12, Z20
-	VMOVAPS      Z20, Z21
-	VFMADD231PS  Z13, Z19, Z20
-	VFMADD231PS  Z14, Z19, Z21
-	VMULPS       Z18, Z20, Z20
-	VMOVUPS      Z5, Z19
-	VMINPS       Z20, Z19, Z20
-	VMOVUPS      Z4, Z19
-	VMAXPS       Z20, Z19, Z20
-	VMULPS       Z1, Z20, Z19
-	VRNDSCALEPS  $0x00, Z19, Z19
-	VMOVAPS      Z20, Z20
-	VFNMADD231PS Z2, Z19, Z20
-	VFNMADD231PS Z3, Z19, Z20
-	VMOVUPS      Z11, Z22
-	VFMADD213PS  Z10, Z20, Z22
-	VFMADD213PS  Z9, Z20, Z22
-	VFMADD213PS  Z8, Z20, Z22
-	VFMADD213PS  Z7, Z20, Z22
-	VFMADD213PS  Z6, Z20, Z22
-	VMULPS       Z20, Z20, Z23
-	VFMADD213PS  Z20, Z23, Z22
-	VADDPS       Z0, Z22, Z22
-	VSCALEFPS    Z19, Z22, Z20
-	VMOVAPS      Z20, Z19
-	VADDPS       Z15, Z20, Z20
-	VMOVUPS      Z15, Z22
-	VDIVPS       Z20, Z22, Z22
-	VDIVPS       Z20, Z19, Z19
-	VMULPS       Z18, Z21, Z21
-	VMULPS       Z19, Z21, Z21
-	VMOVUPS      Z15, Z19
-	VSUBPS       Z21, Z19, Z19
-	VMULPS       Z22, Z19, Z19
-	VMOVUPS      (BX)(AX*1), Z18
-	VMULPS       Z18, Z19, Z19
-	VMOVUPS      Z19, (CX)(AX*1)
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x00000010, SI
-	JMP          one
+	CMPQ             SI, $0x00000010
+	JL               oneDone
+	VMOVUPS          (DX)(AX*1), Z19
+	VSUBPS           Z19, Z13, Z20
+	VMAXPS           Z19, Z20, Z20
+	VMOVUPS          Z16, Z21
+	VMINPS           Z20, Z21, Z20
+	VMULPS           Z20, Z20, Z21
+	VMULPS           Z15, Z21, Z21
+	VMOVUPS          Z6, Z22
+	VMINPS           Z21, Z22, Z21
+	VMOVUPS          Z5, Z22
+	VMAXPS           Z21, Z22, Z21
+	VMULPS           Z2, Z21, Z22
+	VRNDSCALEPS      $0x00, Z22, Z22
+	VMOVAPS          Z21, Z21
+	VFNMADD231PS     Z3, Z22, Z21
+	VFNMADD231PS     Z4, Z22, Z21
+	VMOVUPS          Z12, Z23
+	VFMADD213PS      Z11, Z21, Z23
+	VFMADD213PS      Z10, Z21, Z23
+	VFMADD213PS      Z9, Z21, Z23
+	VFMADD213PS      Z8, Z21, Z23
+	VFMADD213PS      Z7, Z21, Z23
+	VMULPS           Z21, Z21, Z24
+	VFMADD213PS      Z21, Z24, Z23
+	VADDPS           Z1, Z23, Z23
+	VSCALEFPS        Z22, Z23, Z21
+	VMOVUPS          Z14, Z22
+	VMOVAPS          Z22, Z23
+	VFMADD231PS.BCST pass_normalScale<>+0(SB), Z20, Z22
+	VDIVPS           Z22, Z23, Z23
+	VBROADCASTSS     pass_normal7<>+0(SB), Z22
+	VFMADD213PS.BCST pass_normal6<>+0(SB), Z23, Z22
+	VFMADD213PS.BCST pass_normal5<>+0(SB), Z23, Z22
+	VFMADD213PS.BCST pass_normal4<>+0(SB), Z23, Z22
+	VFMADD213PS.BCST pass_normal3<>+0(SB), Z23, Z22
+	VFMADD213PS.BCST pass_normal2<>+0(SB), Z23, Z22
+	VFMADD213PS.BCST pass_normal1<>+0(SB), Z23, Z22
+	VMULPS           Z23, Z22, Z22
+	VMULPS           Z21, Z22, Z22
+	VMULPS           Z18, Z21, Z21
+	VFNMADD231PS     Z20, Z21, Z22
+	VMOVUPS          Z17, Z20
+	VCMPPS           $0x16, Z0, Z19, K1
+	VMOVAPS.Z        Z20, K1, Z20
+	VMOVUPS          Z17, Z19
+	VSUBPS           Z20, Z19, Z19
+	VSUBPS           Z20, Z19, Z19
+	VFMADD213PS      Z20, Z19, Z22
+	VMOVUPS          (BX)(AX*1), Z19
+	VMULPS           Z19, Z22, Z22
+	VMOVUPS          Z22, (CX)(AX*1)
+	ADDQ             $0x00000040, AX
+	SUBQ             $0x00000010, SI
+	JMP              one
 
 oneDone:
-	TESTQ        SI, SI
-	JE           finish
-	MOVQ         $-1, DI
-	BZHIQ        SI, DI, DI
-	KMOVW        DI, K1
-	VMOVUPS.Z    (DX)(AX*1), K1, Z18
-	VMOVUPS      Z16, Z16
-	VMAXPS       Z18, Z16, Z18
-	VMOVUPS      Z17, Z16
-	VMINPS       Z18, Z16, Z18
-	VMULPS       Z18, Z18, Z16
-	VMOVUPS      Z12, Z12
-	VMOVAPS      Z12, Z17
-	VFMADD231PS  Z13, Z16, Z12
-	VFMADD231PS  Z14, Z16, Z17
-	VMULPS       Z18, Z12, Z12
-	VMOVUPS      Z5, Z5
-	VMINPS       Z12, Z5, Z12
-	VMOVUPS      Z4, Z5
-	VMAXPS       Z12, Z5, Z12
-	VMULPS       Z1, Z12, Z1
-	VRNDSCALEPS  $0x00, Z1, Z1
-	VMOVAPS      Z12, Z4
-	VFNMADD231PS Z2, Z1, Z4
-	VFNMADD231PS Z3, Z1, Z4
-	VMOVUPS      Z11, Z2
-	VFMADD213PS  Z10, Z4, Z2
-	VFMADD213PS  Z9, Z4, Z2
-	VFMADD213PS  Z8, Z4, Z2
-	VFMADD213PS  Z7, Z4, Z2
-	VFMADD213PS  Z6, Z4, Z2
-	VMULPS       Z4, Z4, Z3
-	VFMADD213PS  Z4, Z3, Z2
-	VADDPS       Z0, Z2, Z2
-	VSCALEFPS    Z1, Z2, Z12
-	VMOVAPS      Z12, Z1
-	VADDPS       Z15, Z12, Z12
-	VMOVUPS      Z15, Z0
-	VDIVPS       Z12, Z0, Z0
-	VDIVPS       Z12, Z1, Z1
-	VMULPS       Z18, Z17, Z17
-	VMULPS       Z1, Z17, Z17
-	VMOVUPS      Z15, Z16
-	VSUBPS       Z17, Z16, Z16
-	VMULPS       Z0, Z16, Z16
-	VMOVUPS.Z    (BX)(AX*1), K1, Z0
-	VMULPS       Z0, Z16, Z16
-	VMOVUPS      Z16, K1, (CX)(AX*1)
+	TESTQ            SI, SI
+	JE               finish
+	MOVQ             $-1, DI
+	BZHIQ            SI, DI, DI
+	KMOVW            DI, K1
+	VMOVUPS.Z        (DX)(AX*1), K1, Z19
+	VSUBPS           Z19, Z13, Z13
+	VMAXPS           Z19, Z13, Z13
+	VMOVUPS          Z16, Z16
+	VMINPS           Z13, Z16, Z13
+	VMULPS           Z13, Z13, Z16
+	VMULPS           Z15, Z16, Z16
+	VMOVUPS          Z6, Z6
+	VMINPS           Z16, Z6, Z16
+	VMOVUPS          Z5, Z6
+	VMAXPS           Z16, Z6, Z16
+	VMULPS           Z2, Z16, Z2
+	VRNDSCALEPS      $0x00, Z2, Z2
+	VMOVAPS          Z16, Z5
+	VFNMADD231PS     Z3, Z2, Z5
+	VFNMADD231PS     Z4, Z2, Z5
+	VMOVUPS          Z12, Z3
+	VFMADD213PS      Z11, Z5, Z3
+	VFMADD213PS      Z10, Z5, Z3
+	VFMADD213PS      Z9, Z5, Z3
+	VFMADD213PS      Z8, Z5, Z3
+	VFMADD213PS      Z7, Z5, Z3
+	VMULPS           Z5, Z5, Z4
+	VFMADD213PS      Z5, Z4, Z3
+	VADDPS           Z1, Z3, Z3
+	VSCALEFPS        Z2, Z3, Z16
+	VMOVUPS          Z14, Z1
+	VMOVAPS          Z1, Z2
+	VFMADD231PS.BCST pass_normalScale<>+0(SB), Z13, Z1
+	VDIVPS           Z1, Z2, Z2
+	VBROADCASTSS     pass_normal7<>+0(SB), Z1
+	VFMADD213PS.BCST pass_normal6<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal5<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal4<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal3<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal2<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST pass_normal1<>+0(SB), Z2, Z1
+	VMULPS           Z2, Z1, Z1
+	VMULPS           Z16, Z1, Z1
+	VMULPS           Z18, Z16, Z16
+	VFNMADD231PS     Z13, Z16, Z1
+	VMOVUPS          Z17, Z2
+	VCMPPS           $0x16, Z0, Z19, K2
+	VMOVAPS.Z        Z2, K2, Z2
+	VMOVUPS          Z17, Z0
+	VSUBPS           Z2, Z0, Z0
+	VSUBPS           Z2, Z0, Z0
+	VFMADD213PS      Z2, Z0, Z1
+	VMOVUPS.Z        (BX)(AX*1), K1, Z0
+	VMULPS           Z0, Z1, Z1
+	VMOVUPS          Z1, K1, (CX)(AX*1)
 
 finish:
 	VZEROUPPER
@@ -1034,6 +1081,301 @@ oneDone:
 finish:
 	VMOVUPS Z13, (SI)
 	VMOVUPS Z14, 64(SI)
+	VZEROUPPER
+	RET
+
+// func passExpTotalAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passExpTotalAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         32(AX), DX
+	VBROADCASTSS 104(AX), Z0
+	VBROADCASTSS pass_one<>+0(SB), Z1
+	VBROADCASTSS pass_log2e<>+0(SB), Z2
+	VBROADCASTSS pass_ln2High<>+0(SB), Z3
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z4
+	VBROADCASTSS pass_expLow<>+0(SB), Z5
+	VBROADCASTSS pass_expHigh<>+0(SB), Z6
+	VBROADCASTSS pass_exp2<>+0(SB), Z7
+	VBROADCASTSS pass_exp3<>+0(SB), Z8
+	VBROADCASTSS pass_exp4<>+0(SB), Z9
+	VBROADCASTSS pass_exp5<>+0(SB), Z10
+	VBROADCASTSS pass_exp6<>+0(SB), Z11
+	VBROADCASTSS pass_exp7<>+0(SB), Z12
+	MOVQ         96(AX), BX
+	VMOVUPS      (BX), Z13
+	VMOVUPS      64(BX), Z14
+	XORQ         AX, AX
+
+one:
+	CMPQ          DX, $0x00000010
+	JL            oneDone
+	VMOVUPS       (CX)(AX*1), Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z6, Z16
+	VMINPS        Z15, Z16, Z15
+	VMOVUPS       Z5, Z16
+	VMAXPS        Z15, Z16, Z15
+	VMULPS        Z2, Z15, Z16
+	VRNDSCALEPS   $0x00, Z16, Z16
+	VMOVAPS       Z15, Z15
+	VFNMADD231PS  Z3, Z16, Z15
+	VFNMADD231PS  Z4, Z16, Z15
+	VMOVUPS       Z12, Z17
+	VFMADD213PS   Z11, Z15, Z17
+	VFMADD213PS   Z10, Z15, Z17
+	VFMADD213PS   Z9, Z15, Z17
+	VFMADD213PS   Z8, Z15, Z17
+	VFMADD213PS   Z7, Z15, Z17
+	VMULPS        Z15, Z15, Z18
+	VFMADD213PS   Z15, Z18, Z17
+	VADDPS        Z1, Z17, Z17
+	VSCALEFPS     Z16, Z17, Z15
+	VCVTPS2PD     Y15, Z16
+	VEXTRACTF64X4 $0x01, Z15, Y15
+	VCVTPS2PD     Y15, Z15
+	VADDPD        Z16, Z13, Z13
+	VADDPD        Z15, Z14, Z14
+	ADDQ          $0x00000040, AX
+	SUBQ          $0x00000010, DX
+	JMP           one
+
+oneDone:
+	TESTQ         DX, DX
+	JE            finish
+	MOVQ          $-1, SI
+	BZHIQ         DX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(AX*1), K1, Z15
+	VSUBPS        Z0, Z15, Z15
+	VMOVUPS       Z6, Z0
+	VMINPS        Z15, Z0, Z15
+	VMOVUPS       Z5, Z0
+	VMAXPS        Z15, Z0, Z15
+	VMULPS        Z2, Z15, Z0
+	VRNDSCALEPS   $0x00, Z0, Z0
+	VMOVAPS       Z15, Z2
+	VFNMADD231PS  Z3, Z0, Z2
+	VFNMADD231PS  Z4, Z0, Z2
+	VMOVUPS       Z12, Z3
+	VFMADD213PS   Z11, Z2, Z3
+	VFMADD213PS   Z10, Z2, Z3
+	VFMADD213PS   Z9, Z2, Z3
+	VFMADD213PS   Z8, Z2, Z3
+	VFMADD213PS   Z7, Z2, Z3
+	VMULPS        Z2, Z2, Z4
+	VFMADD213PS   Z2, Z4, Z3
+	VADDPS        Z1, Z3, Z3
+	VSCALEFPS     Z0, Z3, Z15
+	VMOVAPS.Z     Z15, K1, Z15
+	VCVTPS2PD     Y15, Z0
+	VEXTRACTF64X4 $0x01, Z15, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z0, Z13, Z13
+	VADDPD        Z1, Z14, Z14
+
+finish:
+	VMOVUPS Z13, (BX)
+	VMOVUPS Z14, 64(BX)
+	VZEROUPPER
+	RET
+
+// func passSoftmaxBackwardAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passSoftmaxBackwardAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	VBROADCASTSS 104(AX), Z0
+	VBROADCASTSS 108(AX), Z1
+	VBROADCASTSS 112(AX), Z2
+	VBROADCASTSS pass_one<>+0(SB), Z3
+	VBROADCASTSS pass_log2e<>+0(SB), Z4
+	VBROADCASTSS pass_ln2High<>+0(SB), Z5
+	VBROADCASTSS pass_ln2Low<>+0(SB), Z6
+	VBROADCASTSS pass_expLow<>+0(SB), Z7
+	VBROADCASTSS pass_expHigh<>+0(SB), Z8
+	VBROADCASTSS pass_exp2<>+0(SB), Z9
+	VBROADCASTSS pass_exp3<>+0(SB), Z10
+	VBROADCASTSS pass_exp4<>+0(SB), Z11
+	VBROADCASTSS pass_exp5<>+0(SB), Z12
+	VBROADCASTSS pass_exp6<>+0(SB), Z13
+	VBROADCASTSS pass_exp7<>+0(SB), Z14
+	XORQ         AX, AX
+
+many:
+	CMPQ         BX, $0x00000020
+	JL           manyDone
+	VMOVUPS      (DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, (CX)(AX*1)
+	VMOVUPS      64(DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, 64(CX)(AX*1)
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000020, BX
+	JMP          many
+
+manyDone:
+one:
+	CMPQ         BX, $0x00000010
+	JL           oneDone
+	VMOVUPS      (DX)(AX*1), Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z16
+	VMINPS       Z15, Z16, Z15
+	VMOVUPS      Z7, Z16
+	VMAXPS       Z15, Z16, Z15
+	VMULPS       Z4, Z15, Z16
+	VRNDSCALEPS  $0x00, Z16, Z16
+	VMOVAPS      Z15, Z15
+	VFNMADD231PS Z5, Z16, Z15
+	VFNMADD231PS Z6, Z16, Z15
+	VMOVUPS      Z14, Z17
+	VFMADD213PS  Z13, Z15, Z17
+	VFMADD213PS  Z12, Z15, Z17
+	VFMADD213PS  Z11, Z15, Z17
+	VFMADD213PS  Z10, Z15, Z17
+	VFMADD213PS  Z9, Z15, Z17
+	VMULPS       Z15, Z15, Z18
+	VFMADD213PS  Z15, Z18, Z17
+	VADDPS       Z3, Z17, Z17
+	VSCALEFPS    Z16, Z17, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, (CX)(AX*1)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000010, BX
+	JMP          one
+
+oneDone:
+	TESTQ        BX, BX
+	JE           finish
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(AX*1), K1, Z15
+	VSUBPS       Z0, Z15, Z15
+	VMOVUPS      Z8, Z0
+	VMINPS       Z15, Z0, Z15
+	VMOVUPS      Z7, Z0
+	VMAXPS       Z15, Z0, Z15
+	VMULPS       Z4, Z15, Z0
+	VRNDSCALEPS  $0x00, Z0, Z0
+	VMOVAPS      Z15, Z4
+	VFNMADD231PS Z5, Z0, Z4
+	VFNMADD231PS Z6, Z0, Z4
+	VMOVUPS      Z14, Z5
+	VFMADD213PS  Z13, Z4, Z5
+	VFMADD213PS  Z12, Z4, Z5
+	VFMADD213PS  Z11, Z4, Z5
+	VFMADD213PS  Z10, Z4, Z5
+	VFMADD213PS  Z9, Z4, Z5
+	VMULPS       Z4, Z4, Z6
+	VFMADD213PS  Z4, Z6, Z5
+	VADDPS       Z3, Z5, Z5
+	VSCALEFPS    Z0, Z5, Z15
+	VFMSUB213PS  Z2, Z1, Z15
+	VMOVUPS      Z15, K1, (CX)(AX*1)
+
+finish:
+	VZEROUPPER
+	RET
+
+// func passFiniteAVX512(p *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·passFiniteAVX512(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   8(AX), CX
+	MOVQ   32(AX), DX
+	VPXORD Z0, Z0, Z0
+	MOVQ   96(AX), BX
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	XORQ   AX, AX
+
+many:
+	CMPQ        DX, $0x00000040
+	JL          manyDone
+	VMOVUPS     (CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z1
+	VMOVUPS     64(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z2
+	VMOVUPS     128(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z3
+	VMOVUPS     192(CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z4
+	ADDQ        $0x00000100, AX
+	SUBQ        $0x00000040, DX
+	JMP         many
+
+manyDone:
+one:
+	CMPQ        DX, $0x00000010
+	JL          oneDone
+	VMOVUPS     (CX)(AX*1), Z5
+	VFMADD231PS Z5, Z0, Z1
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000010, DX
+	JMP         one
+
+oneDone:
+	TESTQ       DX, DX
+	JE          finish
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(AX*1), K1, Z5
+	VFMADD231PS Z5, Z0, Z1
+
+finish:
+	VADDPS  Z2, Z1, Z1
+	VADDPS  Z4, Z3, Z3
+	VADDPS  Z3, Z1, Z1
+	VMOVUPS Z1, (BX)
 	VZEROUPPER
 	RET
 
@@ -3417,131 +3759,68 @@ finish:
 // func passGELUAVX2(p *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·passGELUAVX2(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 32(AX), BX
-	XORQ AX, AX
+	MOVQ   p+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   32(AX), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	XORQ   AX, AX
 
-many:
-	CMPQ         BX, $0x00000010
-	JL           manyDone
-	VMOVUPS      (DX)(AX*1), Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pass_geluLinear<>+0(SB), Y2
-	VFMADD231PS  pass_geluCube<>+0(SB), Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      pass_expHigh<>+0(SB), Y1
-	VMINPS       Y2, Y1, Y2
-	VMOVUPS      pass_expLow<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       pass_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VMOVAPS      Y2, Y2
-	VFNMADD231PS pass_ln2High<>+0(SB), Y1, Y2
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y1, Y2
-	VMOVUPS      pass_exp7<>+0(SB), Y3
-	VFMADD213PS  pass_exp6<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp5<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp4<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp3<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp2<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       pass_one<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPADDD       pass_bias127<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VMOVAPS      Y3, Y2
-	VADDPS       pass_one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (CX)(AX*1)
-	VMOVUPS      32(DX)(AX*1), Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pass_geluLinear<>+0(SB), Y2
-	VFMADD231PS  pass_geluCube<>+0(SB), Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      pass_expHigh<>+0(SB), Y1
-	VMINPS       Y2, Y1, Y2
-	VMOVUPS      pass_expLow<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       pass_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VMOVAPS      Y2, Y2
-	VFNMADD231PS pass_ln2High<>+0(SB), Y1, Y2
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y1, Y2
-	VMOVUPS      pass_exp7<>+0(SB), Y3
-	VFMADD213PS  pass_exp6<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp5<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp4<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp3<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp2<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       pass_one<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPADDD       pass_bias127<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VMOVAPS      Y3, Y2
-	VADDPS       pass_one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y0, Y0
-	VMOVUPS      Y0, 32(CX)(AX*1)
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x00000010, BX
-	JMP          many
-
-manyDone:
 one:
 	CMPQ         BX, $0x00000008
 	JL           oneDone
-	VMOVUPS      (DX)(AX*1), Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pass_geluLinear<>+0(SB), Y2
-	VFMADD231PS  pass_geluCube<>+0(SB), Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      pass_expHigh<>+0(SB), Y1
-	VMINPS       Y2, Y1, Y2
-	VMOVUPS      pass_expLow<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       pass_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VMOVAPS      Y2, Y2
-	VFNMADD231PS pass_ln2High<>+0(SB), Y1, Y2
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y1, Y2
-	VMOVUPS      pass_exp7<>+0(SB), Y3
-	VFMADD213PS  pass_exp6<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp5<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp4<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp3<>+0(SB), Y2, Y3
-	VFMADD213PS  pass_exp2<>+0(SB), Y2, Y3
-	VMULPS       Y2, Y2, Y4
-	VFMADD213PS  Y2, Y4, Y3
-	VADDPS       pass_one<>+0(SB), Y3, Y3
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y3, Y3
-	VPADDD       pass_bias127<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y3, Y3
-	VMOVAPS      Y3, Y2
-	VADDPS       pass_one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (CX)(AX*1)
+	VMOVUPS      (DX)(AX*1), Y2
+	VSUBPS       Y2, Y1, Y3
+	VMAXPS       Y2, Y3, Y3
+	VMOVUPS      pass_normalFar<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMULPS       Y3, Y3, Y4
+	VMULPS       pass_minusHalf<>+0(SB), Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y6
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y7
+	VFMADD213PS  Y4, Y7, Y6
+	VADDPS       pass_one<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       pass_bias127<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y6
+	VMOVAPS      Y6, Y4
+	VMOVUPS      pass_one<>+0(SB), Y5
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  pass_normalScale<>+0(SB), Y3, Y5
+	VDIVPS       Y5, Y6, Y6
+	VBROADCASTSS pass_normal7<>+0(SB), Y5
+	VFMADD213PS  pass_normal6<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal5<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal4<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal3<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal2<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal1<>+0(SB), Y6, Y5
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMAXPS       Y2, Y0, Y2
+	VFNMADD231PS Y3, Y5, Y2
+	VMOVUPS      Y2, (CX)(AX*1)
 	ADDQ         $0x00000020, AX
 	SUBQ         $0x00000008, BX
 	JMP          one
@@ -3551,43 +3830,58 @@ oneDone:
 	JE           finish
 	LEAQ         passMask<>+32(SB), SI
 	NEGQ         BX
-	VMOVUPS      (SI)(BX*4), Y0
-	VMASKMOVPS   (DX)(AX*1), Y0, Y1
-	VMULPS       Y1, Y1, Y2
-	VMOVUPS      pass_geluLinear<>+0(SB), Y3
-	VFMADD231PS  pass_geluCube<>+0(SB), Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VMOVUPS      pass_expHigh<>+0(SB), Y2
-	VMINPS       Y3, Y2, Y3
-	VMOVUPS      pass_expLow<>+0(SB), Y2
-	VMAXPS       Y3, Y2, Y3
-	VMULPS       pass_log2e<>+0(SB), Y3, Y2
-	VROUNDPS     $0x00, Y2, Y2
-	VMOVAPS      Y3, Y3
-	VFNMADD231PS pass_ln2High<>+0(SB), Y2, Y3
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y2, Y3
-	VMOVUPS      pass_exp7<>+0(SB), Y4
-	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y4
-	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y4
-	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y4
-	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y4
-	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y4
-	VMULPS       Y3, Y3, Y5
-	VFMADD213PS  Y3, Y5, Y4
-	VADDPS       pass_one<>+0(SB), Y4, Y4
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
-	VPADDD       pass_bias127<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VMOVAPS      Y4, Y3
-	VADDPS       pass_one<>+0(SB), Y3, Y3
-	VDIVPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (CX)(AX*1)
+	VMOVUPS      (SI)(BX*4), Y2
+	VMASKMOVPS   (DX)(AX*1), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMAXPS       Y3, Y1, Y1
+	VMOVUPS      pass_normalFar<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMULPS       Y1, Y1, Y4
+	VMULPS       pass_minusHalf<>+0(SB), Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y6
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y7
+	VFMADD213PS  Y4, Y7, Y6
+	VADDPS       pass_one<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       pass_bias127<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y6
+	VMOVAPS      Y6, Y4
+	VMOVUPS      pass_one<>+0(SB), Y5
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  pass_normalScale<>+0(SB), Y1, Y5
+	VDIVPS       Y5, Y6, Y6
+	VBROADCASTSS pass_normal7<>+0(SB), Y5
+	VFMADD213PS  pass_normal6<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal5<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal4<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal3<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal2<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal1<>+0(SB), Y6, Y5
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMAXPS       Y3, Y0, Y3
+	VFNMADD231PS Y1, Y5, Y3
+	VMASKMOVPS   Y3, Y2, (CX)(AX*1)
 
 finish:
 	VZEROUPPER
@@ -3596,68 +3890,78 @@ finish:
 // func passGELUBackwardAVX2(p *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·passGELUBackwardAVX2(SB), NOSPLIT, $0-8
-	MOVQ p+0(FP), AX
-	MOVQ (AX), CX
-	MOVQ 8(AX), DX
-	MOVQ 16(AX), BX
-	MOVQ 32(AX), SI
-	XORQ AX, AX
+	MOVQ   p+0(FP), AX
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   16(AX), BX
+	MOVQ   32(AX), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	XORQ   AX, AX
 
 one:
 	CMPQ         SI, $0x00000008
 	JL           oneDone
-	VMOVUPS      (DX)(AX*1), Y0
-	VMOVUPS      pass_geluLow<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMOVUPS      pass_geluHigh<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      pass_geluLinear<>+0(SB), Y2
-	VMOVAPS      Y2, Y3
-	VFMADD231PS  pass_geluCube<>+0(SB), Y1, Y2
-	VFMADD231PS  pass_geluCube3<>+0(SB), Y1, Y3
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      pass_expHigh<>+0(SB), Y1
-	VMINPS       Y2, Y1, Y2
-	VMOVUPS      pass_expLow<>+0(SB), Y1
-	VMAXPS       Y2, Y1, Y2
-	VMULPS       pass_log2e<>+0(SB), Y2, Y1
-	VROUNDPS     $0x00, Y1, Y1
-	VMOVAPS      Y2, Y2
-	VFNMADD231PS pass_ln2High<>+0(SB), Y1, Y2
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y1, Y2
-	VMOVUPS      pass_exp7<>+0(SB), Y4
-	VFMADD213PS  pass_exp6<>+0(SB), Y2, Y4
-	VFMADD213PS  pass_exp5<>+0(SB), Y2, Y4
-	VFMADD213PS  pass_exp4<>+0(SB), Y2, Y4
-	VFMADD213PS  pass_exp3<>+0(SB), Y2, Y4
-	VFMADD213PS  pass_exp2<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       pass_one<>+0(SB), Y4, Y4
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y2
-	VPSUBD       Y2, Y1, Y1
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPADDD       pass_bias127<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y4, Y4
-	VMOVAPS      Y4, Y2
-	VMOVAPS      Y2, Y1
-	VADDPS       pass_one<>+0(SB), Y2, Y2
-	VMOVUPS      pass_one<>+0(SB), Y4
-	VDIVPS       Y2, Y4, Y4
-	VDIVPS       Y2, Y1, Y1
-	VMULPS       Y0, Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	VMOVUPS      pass_one<>+0(SB), Y1
-	VSUBPS       Y3, Y1, Y1
-	VMULPS       Y4, Y1, Y1
-	VMOVUPS      (BX)(AX*1), Y0
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, (CX)(AX*1)
+	VMOVUPS      (DX)(AX*1), Y2
+	VSUBPS       Y2, Y1, Y3
+	VMAXPS       Y2, Y3, Y3
+	VMOVUPS      pass_normalFar<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMULPS       Y3, Y3, Y4
+	VMULPS       pass_minusHalf<>+0(SB), Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y6
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y7
+	VFMADD213PS  Y4, Y7, Y6
+	VADDPS       pass_one<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       pass_bias127<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y6
+	VMOVAPS      Y6, Y4
+	VMOVUPS      pass_one<>+0(SB), Y5
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  pass_normalScale<>+0(SB), Y3, Y5
+	VDIVPS       Y5, Y6, Y6
+	VBROADCASTSS pass_normal7<>+0(SB), Y5
+	VFMADD213PS  pass_normal6<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal5<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal4<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal3<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal2<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal1<>+0(SB), Y6, Y5
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMULPS       pass_normalDensity<>+0(SB), Y4, Y4
+	VFNMADD231PS Y3, Y4, Y5
+	VMOVUPS      pass_one<>+0(SB), Y3
+	VCMPPS       $0x16, Y0, Y2, Y2
+	VANDPS       Y2, Y3, Y3
+	VMOVUPS      pass_one<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y3, Y2, Y2
+	VFMADD213PS  Y3, Y2, Y5
+	VMOVUPS      (BX)(AX*1), Y2
+	VMULPS       Y2, Y5, Y5
+	VMOVUPS      Y5, (CX)(AX*1)
 	ADDQ         $0x00000020, AX
 	SUBQ         $0x00000008, SI
 	JMP          one
@@ -3667,59 +3971,67 @@ oneDone:
 	JE           finish
 	LEAQ         passMask<>+32(SB), DI
 	NEGQ         SI
-	VMOVUPS      (DI)(SI*4), Y0
-	VMASKMOVPS   (DX)(AX*1), Y0, Y1
-	VMOVUPS      pass_geluLow<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      pass_geluHigh<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMULPS       Y1, Y1, Y2
-	VMOVUPS      pass_geluLinear<>+0(SB), Y3
-	VMOVAPS      Y3, Y4
-	VFMADD231PS  pass_geluCube<>+0(SB), Y2, Y3
-	VFMADD231PS  pass_geluCube3<>+0(SB), Y2, Y4
-	VMULPS       Y1, Y3, Y3
-	VMOVUPS      pass_expHigh<>+0(SB), Y2
-	VMINPS       Y3, Y2, Y3
-	VMOVUPS      pass_expLow<>+0(SB), Y2
-	VMAXPS       Y3, Y2, Y3
-	VMULPS       pass_log2e<>+0(SB), Y3, Y2
-	VROUNDPS     $0x00, Y2, Y2
-	VMOVAPS      Y3, Y3
-	VFNMADD231PS pass_ln2High<>+0(SB), Y2, Y3
-	VFNMADD231PS pass_ln2Low<>+0(SB), Y2, Y3
-	VMOVUPS      pass_exp7<>+0(SB), Y5
-	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
-	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
-	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
-	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
-	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       pass_one<>+0(SB), Y5, Y5
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
-	VPADDD       pass_bias127<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y5, Y5
-	VPADDD       pass_bias127<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y5, Y5
-	VMOVAPS      Y5, Y3
-	VMOVAPS      Y3, Y2
-	VADDPS       pass_one<>+0(SB), Y3, Y3
+	VMOVUPS      (DI)(SI*4), Y2
+	VMASKMOVPS   (DX)(AX*1), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMAXPS       Y3, Y1, Y1
+	VMOVUPS      pass_normalFar<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMULPS       Y1, Y1, Y4
+	VMULPS       pass_minusHalf<>+0(SB), Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y5
+	VROUNDPS     $0x00, Y5, Y5
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y5, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y5, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y6
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y6
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y7
+	VFMADD213PS  Y4, Y7, Y6
+	VADDPS       pass_one<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       pass_bias127<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y6
+	VMOVAPS      Y6, Y4
 	VMOVUPS      pass_one<>+0(SB), Y5
-	VDIVPS       Y3, Y5, Y5
-	VDIVPS       Y3, Y2, Y2
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VMOVUPS      pass_one<>+0(SB), Y2
-	VSUBPS       Y4, Y2, Y2
-	VMULPS       Y5, Y2, Y2
-	VMASKMOVPS   (BX)(AX*1), Y0, Y1
-	VMULPS       Y1, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (CX)(AX*1)
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  pass_normalScale<>+0(SB), Y1, Y5
+	VDIVPS       Y5, Y6, Y6
+	VBROADCASTSS pass_normal7<>+0(SB), Y5
+	VFMADD213PS  pass_normal6<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal5<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal4<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal3<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal2<>+0(SB), Y6, Y5
+	VFMADD213PS  pass_normal1<>+0(SB), Y6, Y5
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y4, Y5, Y5
+	VMULPS       pass_normalDensity<>+0(SB), Y4, Y4
+	VFNMADD231PS Y1, Y4, Y5
+	VMOVUPS      pass_one<>+0(SB), Y1
+	VCMPPS       $0x16, Y0, Y3, Y0
+	VANDPS       Y0, Y1, Y1
+	VMOVUPS      pass_one<>+0(SB), Y0
+	VSUBPS       Y1, Y0, Y0
+	VSUBPS       Y1, Y0, Y0
+	VFMADD213PS  Y1, Y0, Y5
+	VMASKMOVPS   (BX)(AX*1), Y2, Y0
+	VMULPS       Y0, Y5, Y5
+	VMASKMOVPS   Y5, Y2, (CX)(AX*1)
 
 finish:
 	VZEROUPPER
@@ -3884,6 +4196,331 @@ oneDone:
 finish:
 	VMOVUPS Y1, (SI)
 	VMOVUPS Y2, 32(SI)
+	VZEROUPPER
+	RET
+
+// func passExpTotalAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·passExpTotalAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         32(AX), DX
+	VBROADCASTSS 104(AX), Y0
+	MOVQ         96(AX), BX
+	VMOVUPS      (BX), Y1
+	VMOVUPS      32(BX), Y2
+	XORQ         AX, AX
+
+one:
+	CMPQ         DX, $0x00000008
+	JL           oneDone
+	VMOVUPS      (CX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000008, DX
+	JMP          one
+
+oneDone:
+	TESTQ        DX, DX
+	JE           finish
+	LEAQ         passMask<>+32(SB), SI
+	NEGQ         DX
+	VMOVUPS      (SI)(DX*4), Y3
+	VMASKMOVPS   (CX)(AX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y0
+	VMINPS       Y4, Y0, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y0
+	VMAXPS       Y4, Y0, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y0
+	VROUNDPS     $0x00, Y0, Y0
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y0, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y0, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y0, Y0
+	VPSRAD       $0x01, Y0, Y4
+	VPSUBD       Y4, Y0, Y0
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VMOVAPS      Y5, Y4
+	VANDPS       Y3, Y4, Y4
+	VCVTPS2PD    X4, Y0
+	VEXTRACTF128 $0x01, Y4, X3
+	VCVTPS2PD    X3, Y3
+	VADDPD       Y0, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+
+finish:
+	VMOVUPS Y1, (BX)
+	VMOVUPS Y2, 32(BX)
+	VZEROUPPER
+	RET
+
+// func passSoftmaxBackwardAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·passSoftmaxBackwardAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	VBROADCASTSS 104(AX), Y0
+	VBROADCASTSS 108(AX), Y1
+	VBROADCASTSS 112(AX), Y2
+	XORQ         AX, AX
+
+many:
+	CMPQ         BX, $0x00000010
+	JL           manyDone
+	VMOVUPS      (DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, (CX)(AX*1)
+	VMOVUPS      32(DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, 32(CX)(AX*1)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000010, BX
+	JMP          many
+
+manyDone:
+one:
+	CMPQ         BX, $0x00000008
+	JL           oneDone
+	VMOVUPS      (DX)(AX*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      pass_expHigh<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      pass_expLow<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMULPS       pass_log2e<>+0(SB), Y3, Y4
+	VROUNDPS     $0x00, Y4, Y4
+	VMOVAPS      Y3, Y3
+	VFNMADD231PS pass_ln2High<>+0(SB), Y4, Y3
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y4, Y3
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y3, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVAPS      Y5, Y3
+	VFMSUB213PS  Y2, Y1, Y3
+	VMOVUPS      Y3, (CX)(AX*1)
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000008, BX
+	JMP          one
+
+oneDone:
+	TESTQ        BX, BX
+	JE           finish
+	LEAQ         passMask<>+32(SB), SI
+	NEGQ         BX
+	VMOVUPS      (SI)(BX*4), Y3
+	VMASKMOVPS   (DX)(AX*1), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      pass_expHigh<>+0(SB), Y0
+	VMINPS       Y4, Y0, Y4
+	VMOVUPS      pass_expLow<>+0(SB), Y0
+	VMAXPS       Y4, Y0, Y4
+	VMULPS       pass_log2e<>+0(SB), Y4, Y0
+	VROUNDPS     $0x00, Y0, Y0
+	VMOVAPS      Y4, Y4
+	VFNMADD231PS pass_ln2High<>+0(SB), Y0, Y4
+	VFNMADD231PS pass_ln2Low<>+0(SB), Y0, Y4
+	VMOVUPS      pass_exp7<>+0(SB), Y5
+	VFMADD213PS  pass_exp6<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp5<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp4<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp3<>+0(SB), Y4, Y5
+	VFMADD213PS  pass_exp2<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       pass_one<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y0, Y0
+	VPSRAD       $0x01, Y0, Y4
+	VPSUBD       Y4, Y0, Y0
+	VPADDD       pass_bias127<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VPADDD       pass_bias127<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y5, Y5
+	VMOVAPS      Y5, Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VMASKMOVPS   Y4, Y3, (CX)(AX*1)
+
+finish:
+	VZEROUPPER
+	RET
+
+// func passFiniteAVX2(p *byte)
+// Requires: AVX, FMA3
+TEXT ·passFiniteAVX2(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   8(AX), CX
+	MOVQ   32(AX), DX
+	VXORPS Y0, Y0, Y0
+	MOVQ   96(AX), BX
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	XORQ   AX, AX
+
+many:
+	CMPQ        DX, $0x00000020
+	JL          manyDone
+	VMOVUPS     (CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y1
+	VMOVUPS     32(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y2
+	VMOVUPS     64(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y3
+	VMOVUPS     96(CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y4
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, DX
+	JMP         many
+
+manyDone:
+one:
+	CMPQ        DX, $0x00000008
+	JL          oneDone
+	VMOVUPS     (CX)(AX*1), Y5
+	VFMADD231PS Y5, Y0, Y1
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000008, DX
+	JMP         one
+
+oneDone:
+	TESTQ       DX, DX
+	JE          finish
+	LEAQ        passMask<>+32(SB), SI
+	NEGQ        DX
+	VMOVUPS     (SI)(DX*4), Y5
+	VMASKMOVPS  (CX)(AX*1), Y5, Y5
+	VFMADD231PS Y5, Y0, Y1
+
+finish:
+	VADDPS  Y2, Y1, Y1
+	VADDPS  Y4, Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y1, (BX)
 	VZEROUPPER
 	RET
 

@@ -10,6 +10,7 @@ func BenchmarkPasses(b *testing.B) {
 	relu := make([]float32, n)
 	ReLU(relu, x)
 	bytes := make([]uint8, n)
+	columns := make([]float64, ch)
 	gamma, beta, dgamma, dbeta := random(512, 5), random(512, 6), random(512, 7), random(512, 8)
 	small := Adam{Beta1: 0.9, Rest1: 0.1, Beta2: 0.999, Rest2: 0.001, Shrink: 1, Root: 1, Epsilon: 1e-8, Size: 1e-9}
 	for _, path := range Paths() {
@@ -28,6 +29,7 @@ func BenchmarkPasses(b *testing.B) {
 			{"bias", 2, func() { AddBias(y, x, g) }},
 			{"relu", 2, func() { ReLU(y, x) }},
 			{"reluBackward", 3, func() { ReLUBackward(y, relu, dy) }},
+			{"sumOfSquares", 1, func() { SumOfSquares(x) }},
 			{"scale", 2, func() { Scale(y, x, 0.5) }},
 			{"normStatistics", 1, func() { norm.Statistics(x, 1e-5) }},
 			{"norm", 2, func() { norm.Normalise(y, x, g, beta[:ch]) }},
@@ -35,6 +37,8 @@ func BenchmarkPasses(b *testing.B) {
 			{"normAddReLU", 3, func() { norm.NormaliseAddReLU(y, x, dy, g, beta[:ch]) }},
 			{"normBackward", 5, func() { norm.Backward(y, dgamma[:ch], dbeta[:ch], x, g, dy, false) }},
 			{"normBackwardReLU", 5, func() { norm.BackwardReLU(y, dgamma[:ch], dbeta[:ch], x, g, beta[:ch], dy, false) }},
+			{"normBackwardInput", 3, func() { norm.BackwardInput(y, x, dy) }},
+			{"columnSums", 1, func() { ColumnSums(columns, x) }},
 			{"normBackwardSkip", 4, func() { norm.BackwardSkip(y, dgamma[:ch], dbeta[:ch], x, g, relu, dy, false) }},
 			{"softmaxRows1024", 2, func() {
 				for i := 0; i < n; i += 1024 {
@@ -44,6 +48,16 @@ func BenchmarkPasses(b *testing.B) {
 			{"softmaxRows10", 2, func() {
 				for i := 0; i+10 <= n; i += 10 {
 					Softmax(y[i:i+10], x[i:i+10])
+				}
+			}},
+			{"crossEntropy1024", 1, func() {
+				for i := 0; i < n; i += 1024 {
+					CrossEntropy(x[i:i+1024], nil, 3, 0.1)
+				}
+			}},
+			{"crossEntropyBackward1024", 2, func() {
+				for i := 0; i < n; i += 1024 {
+					CrossEntropyBackward(y[i:i+1024], x[i:i+1024], 8, nil, 3, 0.1, 1)
 				}
 			}},
 			{"exp", 2, func() { Exp(y, x) }},

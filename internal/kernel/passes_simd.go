@@ -28,6 +28,12 @@ func (p *pass) call(path Path, k passKernel) {
 			passMaxAVX512(a)
 		case kExpSum:
 			passExpSumAVX512(a)
+		case kExpTotal:
+			passExpTotalAVX512(a)
+		case kSoftmaxBackward:
+			passSoftmaxBackwardAVX512(a)
+		case kFinite:
+			passFiniteAVX512(a)
 		case kMoments:
 			passMomentsAVX512(a)
 		case kNormalise:
@@ -113,6 +119,12 @@ func (p *pass) call(path Path, k passKernel) {
 			passMaxAVX2(a)
 		case kExpSum:
 			passExpSumAVX2(a)
+		case kExpTotal:
+			passExpTotalAVX2(a)
+		case kSoftmaxBackward:
+			passSoftmaxBackwardAVX2(a)
+		case kFinite:
+			passFiniteAVX2(a)
 		case kMoments:
 			passMomentsAVX2(a)
 		case kNormalise:

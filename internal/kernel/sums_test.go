@@ -55,6 +55,12 @@ func TestGatheredStatisticsAgreeWithTheSeparatePass(t *testing.T) {
 				KernelH: rapid.IntRange(1, 3).Draw(t, "kernel height"), KernelW: rapid.IntRange(1, 3).Draw(t, "kernel width"),
 				Stride: rapid.IntRange(1, 3).Draw(t, "stride"), Pad: rapid.IntRange(1, 2).Draw(t, "padding"),
 			}
+			if s.Groups = rapid.IntRange(1, 4).Draw(t, "groups"); s.Groups > 1 {
+				s.In, s.Out = s.Groups*s.In, s.Groups*rapid.IntRange(1, 30).Draw(t, "out of a group")
+			}
+			if rapid.IntRange(0, 5).Draw(t, "depthwise") == 0 {
+				s.In, s.Groups = s.Out, s.Out
+			}
 			checkGathered(t, p, s)
 		})
 		for _, s := range []ConvShape{

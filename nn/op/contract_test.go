@@ -41,9 +41,16 @@ func largeCases() []opCase {
 	type nodes = gorgonia.Nodes
 	type node = *gorgonia.Node
 	image := tensor.Shape{9, 20, 17, 18}
-	return []opCase{
+	return append(largeSequenceCases(), []opCase{
 		{name: "conv", inputs: []tensor.Shape{image, {3, 3, 18, 11}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Stride: 2})
+		}},
+		{name: "grouped conv", inputs: []tensor.Shape{image, {3, 3, 6, 12}}, build: func(p *op.Pool, in nodes) (node, error) {
+			return op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Groups: 3})
+		}},
+		{name: "depthwise conv and batchNormReLU", inputs: []tensor.Shape{image, {3, 3, 1, 18}, {18}, {18}}, build: func(p *op.Pool, in nodes) (node, error) {
+			h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Pad: 1, Groups: 18}))
+			return op.BatchNormReLU(p, h, in[2], in[3], op.NewStatistics(18), op.BatchNormConfig{Train: true})
 		}},
 		{name: "linear", inputs: []tensor.Shape{{67, 130}, {70, 130}, {70}}, build: func(p *op.Pool, in nodes) (node, error) {
 			return op.Linear(p, in[0], in[1], in[2])
@@ -70,7 +77,7 @@ func largeCases() []opCase {
 		}},
 		{name: "shortcut", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) { return op.Shortcut(p, in[0], 2, 36) }},
 		{name: "dropout", inputs: []tensor.Shape{image}, build: func(p *op.Pool, in nodes) (node, error) {
-			return op.Dropout(p, in[0], 0.3, &op.Ticker{Seed: 1, Tick: 2})
+			return op.Dropout(p, in[0], 0.3, 5, &op.Ticker{Seed: 1, Tick: 2})
 		}},
 		{name: "softmaxCrossEntropy", inputs: []tensor.Shape{{300, 9}}, build: func(p *op.Pool, in nodes) (node, error) {
 			c, w := make([]int32, 300), make([]float32, 300)
@@ -80,7 +87,7 @@ func largeCases() []opCase {
 			t := fixed(in[0].Graph(), "target", tensor.New(tensor.WithShape(300), tensor.WithBacking(c)))
 			return op.SoftmaxCrossEntropy(p, in[0], t, fixed(in[0].Graph(), "weights", tensor.New(tensor.WithShape(300), tensor.WithBacking(w))), 0.1)
 		}},
-	}
+	}...)
 }
 
 func TestThePoolSizeDoesNotChangeABit(t *testing.T) {
@@ -239,8 +246,8 @@ func TestOperationsOfAGraphHaveDifferentHashes(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := fixed(g, "x", tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 3)))
 	r := &op.Ticker{}
-	a := gorgonia.Must(op.Dropout(nil, x, 0.1, r))
-	b := gorgonia.Must(op.Dropout(nil, x, 0.1, r))
+	a := gorgonia.Must(op.Dropout(nil, x, 0.1, 1, r))
+	b := gorgonia.Must(op.Dropout(nil, x, 0.1, 1, r))
 	if a == b || a.Op().Hashcode() == b.Op().Hashcode() {
 		t.Fatal("two dropouts of the same input became one")
 	}

@@ -13,23 +13,36 @@ import (
 type ConvConfig struct {
 	Stride int // 0 means 1
 	Pad    int // zeros around the image
+
+	// Groups divides the channels: the outputs of a group are made of its inputs alone. It divides in and out;
+	// 0 means 1, and as many as in and out is a depthwise convolution.
+	Groups int
 }
 
 // Conv is a two-dimensional convolution without bias. x is [N, H, W, in], w is [kernel height, kernel width,
-// in, out]; the result is [N, (H+2·Pad-kernel height)/Stride+1, (W+2·Pad-kernel width)/Stride+1, out].
+// in/Groups, out]; the result is [N, (H+2·Pad-kernel height)/Stride+1, (W+2·Pad-kernel width)/Stride+1, out].
 func Conv(p *Pool, x, w *gorgonia.Node, c ConvConfig) (*gorgonia.Node, error) {
 	if err := checkFloat("conv", "x", x, 0, 0, 0, 0); err != nil {
 		return nil, err
 	}
 	xs := x.Shape()
-	if err := checkFloat("conv", "w", w, 0, 0, xs[3], 0); err != nil {
+	if c.Groups == 0 {
+		c.Groups = 1
+	}
+	if c.Groups < 0 || xs[3]%c.Groups != 0 {
+		return nil, fmt.Errorf("op: conv: %d groups do not divide %d channels of x", c.Groups, xs[3])
+	}
+	if err := checkFloat("conv", "w", w, 0, 0, xs[3]/c.Groups, 0); err != nil {
 		return nil, err
 	}
 	ws := w.Shape()
 	if c.Stride == 0 {
 		c.Stride = 1
 	}
-	s := kernel.ConvShape{N: xs[0], H: xs[1], W: xs[2], In: xs[3], KernelH: ws[0], KernelW: ws[1], Out: ws[3], Stride: c.Stride, Pad: c.Pad}
+	s := kernel.ConvShape{
+		N: xs[0], H: xs[1], W: xs[2], In: xs[3], KernelH: ws[0], KernelW: ws[1], Out: ws[3],
+		Stride: c.Stride, Pad: c.Pad, Groups: c.Groups,
+	}
 	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("op: conv: %w", err)
 	}

@@ -17,9 +17,9 @@ type Ticker struct {
 }
 
 // Dropout sets every element of x, a tensor of any shape, to 0 with probability rate, in [0, 1), and
-// multiplies the others by 1/(1-rate). The mask depends on the seed, the tick and the place of the operation in its
-// graph, and the gradient uses the same one. A rate of 0 returns x. Graphs for evaluation leave the operation out.
-func Dropout(p *Pool, x *gorgonia.Node, rate float32, r *Ticker) (*gorgonia.Node, error) {
+// multiplies the others by 1/(1-rate). The mask depends on the seed, the tick and the place, a number that is to be
+// another for every dropout of a graph, and the gradient uses the same one. A rate of 0 returns x. Graphs for evaluation leave the operation out.
+func Dropout(p *Pool, x *gorgonia.Node, rate float32, place uint64, r *Ticker) (*gorgonia.Node, error) {
 	if err := checkTensor("dropout", "x", x); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Dropout(p *Pool, x *gorgonia.Node, rate float32, r *Ticker) (*gorgonia.Node
 	if rate == 0 {
 		return x, nil
 	}
-	d := &dropout{ticker: r, rate: rate, mask: make([]uint64, (x.Shape().TotalSize()+63)/64)}
+	d := &dropout{ticker: r, rate: rate, place: place, mask: make([]uint64, (x.Shape().TotalSize()+63)/64)}
 	m, err := newMapped(p, "dropout", nil, x)
 	if err != nil {
 		return nil, err
@@ -50,6 +50,7 @@ type dropout struct {
 	*mapped
 	ticker *Ticker
 	rate   float32
+	place  uint64
 	key    uint64
 	mask   []uint64 // of the last run, one bit an element
 }
@@ -57,7 +58,7 @@ type dropout struct {
 func (d *dropout) scale() float32 { return 1 / (1 - d.rate) }
 
 func (d *dropout) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	d.key = kernel.Mix(kernel.Mix(kernel.Mix(d.ticker.Seed)+uint64(d.id)) + d.ticker.Tick)
+	d.key = kernel.Mix(kernel.Mix(kernel.Mix(d.ticker.Seed)+d.place) + d.ticker.Tick)
 	return d.mapped.Do(in...)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func dropoutCase(r *op.Ticker, rate float32) opCase {
 	return opCase{inputs: []tensor.Shape{{100, 301}}, build: func(p *op.Pool, in gorgonia.Nodes) (*gorgonia.Node, error) {
-		return op.Dropout(p, in[0], rate, r)
+		return op.Dropout(p, in[0], rate, 1, r)
 	}}
 }
 
@@ -77,8 +77,8 @@ func TestDropoutsOfOneGraphHaveDifferentMasks(t *testing.T) {
 	c := dropoutCase(nil, 0)
 	c.build = func(p *op.Pool, in gorgonia.Nodes) (*gorgonia.Node, error) {
 		ticker := &op.Ticker{}
-		a := gorgonia.Must(op.Dropout(p, in[0], 0.5, ticker))
-		return op.Dropout(p, a, 0.5, ticker)
+		a := gorgonia.Must(op.Dropout(p, in[0], 0.5, 1, ticker))
+		return op.Dropout(p, a, 0.5, 2, ticker)
 	}
 	r := newRun(t, c, nil, ones(30100))
 	r.run(t)
@@ -95,7 +95,7 @@ func TestDropoutsOfOneGraphHaveDifferentMasks(t *testing.T) {
 
 func TestDropoutOfRateZeroIsItsInput(t *testing.T) {
 	x := fixed(gorgonia.NewGraph(), "x", tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 3)))
-	if n := gorgonia.Must(op.Dropout(nil, x, 0, &op.Ticker{})); n != x {
+	if n := gorgonia.Must(op.Dropout(nil, x, 0, 1, &op.Ticker{})); n != x {
 		t.Errorf("got %v", n)
 	}
 }

@@ -26,6 +26,7 @@ type goldenCase struct {
 	Inputs, Gradients      []goldenArray
 	Output, OutputGradient goldenArray
 	Stride, Pad, Kernel    int
+	Groups                 int // 0 means 1
 	Train                  bool
 	Before, After          []goldenArray // running mean and variance
 	Smoothing              float32
@@ -36,7 +37,7 @@ type goldenCase struct {
 func (c goldenCase) build(p *op.Pool, in gorgonia.Nodes, st *op.Statistics) (*gorgonia.Node, error) {
 	switch c.Name {
 	case "conv":
-		return op.Conv(p, in[0], in[1], op.ConvConfig{Stride: c.Stride, Pad: c.Pad})
+		return op.Conv(p, in[0], in[1], op.ConvConfig{Stride: c.Stride, Pad: c.Pad, Groups: c.Groups})
 	case "batchNorm":
 		return op.BatchNorm(p, in[0], in[1], in[2], st, op.BatchNormConfig{Train: c.Train})
 	case "linear":

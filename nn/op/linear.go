@@ -7,39 +7,46 @@ import (
 	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
-// Linear is x·wᵀ + b. x is [N, in], w is [out, in], b is [out] or nil for none; the result is [N, out].
+// Linear is x·wᵀ + b. x is [..., in], w is [out, in], b is [out] or nil for none; the result is [..., out].
 func Linear(p *Pool, x, w, b *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := checkFloat("linear", "x", x, 0, 0); err != nil {
-		return nil, err
-	}
-	xs := x.Shape()
-	if err := checkFloat("linear", "w", w, 0, xs[1]); err != nil {
-		return nil, err
-	}
-	s := kernel.LinearShape{N: xs[0], In: xs[1], Out: w.Shape()[0]}
-	in := gorgonia.Nodes{x, w}
-	if b != nil {
-		if err := checkFloat("linear", "b", b, s.Out); err != nil {
-			return nil, err
-		}
-		in = append(in, b)
-	}
-	o, err := newBase(p, "linear", tensor.Shape{s.N, s.Out}, in...)
+	s, in, err := linearShape("linear", x, w, b)
 	if err != nil {
 		return nil, err
 	}
-	return gorgonia.ApplyOp(&linear{o, s, kernel.NewLinearForward(p, s)}, in...)
+	o, err := newBase(p, "linear", append(rows(x.Shape()).Clone(), s.Out), in...)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.ApplyOp(&linear{o, s, kernel.NewLinearForward(p, s), b != nil}, in...)
+}
+
+// linearShape is the shape of a linear layer and its inputs.
+func linearShape(op string, x, w, b *gorgonia.Node) (s kernel.LinearShape, in gorgonia.Nodes, err error) {
+	if err := checkTensor(op, "x", x); err != nil {
+		return s, nil, err
+	}
+	xs := x.Shape()
+	s.In = xs[len(xs)-1]
+	if err := checkFloat(op, "w", w, 0, s.In); err != nil {
+		return s, nil, err
+	}
+	s.N, s.Out = xs.TotalSize()/s.In, w.Shape()[0]
+	if b == nil {
+		return s, gorgonia.Nodes{x, w}, nil
+	}
+	return s, gorgonia.Nodes{x, w, b}, checkFloat(op, "b", b, s.Out)
 }
 
 type linear struct {
 	base
 	linear kernel.LinearShape
 	kernel *kernel.LinearForward
+	biased bool
 }
 
 func (l *linear) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	var bias []float32
-	if len(in) == 3 {
+	if l.biased {
 		bias = l.arg(in, 2)
 	}
 	l.kernel.Run(l.output(), l.arg(in, 0), l.arg(in, 1), bias)
@@ -59,19 +66,26 @@ func (l *linear) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.No
 	if err != nil {
 		return nil, err
 	}
-	if b, err = newBase(l.pool, "linearWeights", in[1].Shape(), in[0], grad); err != nil {
+	weights, err := l.weights(in, grad)
+	return append(gorgonia.Nodes{dx}, weights...), err
+}
+
+// weights are the gradients of the weights and, where there is one, of the bias.
+func (l *linear) weights(in gorgonia.Nodes, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	b, err := newBase(l.pool, "linearWeights", in[1].Shape(), in[0], grad)
+	if err != nil {
 		return nil, err
 	}
 	back := &linearWeights{base: b, kernel: kernel.NewLinearBackwardWeights(l.pool, l.linear)}
-	if len(in) == 3 {
+	if l.biased {
 		back.bias = newTensor(in[2].Shape())
 	}
 	dw, err := gorgonia.ApplyOp(back, in[0], grad)
 	if err != nil || back.bias == nil {
-		return gorgonia.Nodes{dx, dw}, err
+		return gorgonia.Nodes{dw}, err
 	}
 	db, err := newPick("linearBias", dw, back.bias)
-	return gorgonia.Nodes{dx, dw, db}, err
+	return gorgonia.Nodes{dw, db}, err
 }
 
 type linearData struct {

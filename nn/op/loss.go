@@ -10,35 +10,54 @@ import (
 )
 
 // SoftmaxCrossEntropy is the weighted mean Σ w·l / Σ w over the rows of the cross-entropy l of the softmax of the
-// logits, a scalar; it is 0 where Σ w is 0. logits is [N, K], weights is [N], target is int32 [N] (class numbers in [0, K)) or
-// float32 [N, K] (a weight for every class). Label smoothing in [0, 1] mixes the target with the uniform
+// logits, a scalar; it is 0 where Σ w is 0. logits is [N, K] or [N, T, K], rows being the dimensions but the last; target is int32 [N] or [N, T] (class numbers
+// in [0, K)) or float32 like the logits (a weight for every class); weights is [N] or [N, T], and one of N counts for each of the T rows. Label smoothing in [0, 1] mixes the target with the uniform
 // distribution, as PyTorch does: t = (1-smoothing)·target + smoothing/K.
 //
 // Only the logits have a gradient. A row of weight 0 is skipped: its logits and its class may be anything. A class out of range
-// elsewhere fails the run. The operation keeps the rows' losses of the last run: RowLosses() []float32, [N].
+// elsewhere fails the run. The operation keeps the rows' losses of the last run: RowLosses() []float32.
 func SoftmaxCrossEntropy(p *Pool, logits, target, weights *gorgonia.Node, smoothing float32) (*gorgonia.Node, error) {
 	const name = "softmaxCrossEntropy"
-	if err := checkFloat(name, "logits", logits, 0, 0); err != nil {
+	each, err := checkCrossEntropy(name, logits, target, weights, smoothing)
+	if err != nil {
 		return nil, err
 	}
 	s := logits.Shape()
-	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(s[:1]) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
-		return nil, fmt.Errorf("op: %s: target is %s, want int32 (%d) or float32 (%d, %d)", name, describe(target), s[0], s[0], s[1])
-	}
-	if err := checkFloat(name, "weights", weights, s[0]); err != nil {
-		return nil, err
-	}
-	if !(smoothing >= 0 && smoothing <= 1) {
-		return nil, fmt.Errorf("op: %s: label smoothing %v, want 0 to 1", name, smoothing)
-	}
+	places, classes := rows(s), s[len(s)-1]
 	b, err := newBase(p, name, tensor.ScalarShape(), logits, target, weights)
 	if err != nil {
 		return nil, err
 	}
-	l := &crossEntropy{base: b, classes: s[1], smoothing: smoothing, loss: gorgonia.NewF32(0)}
-	l.probabilities, l.losses = make([]float32, s.TotalSize()), make([]float32, s[0])
+	l := &crossEntropy{base: b, classes: classes, each: each, smoothing: smoothing, loss: gorgonia.NewF32(0)}
+	l.losses, l.logSums = make([]float32, places.TotalSize()), make([]float64, places.TotalSize())
 	l.part = l.row
 	return gorgonia.ApplyOp(l, logits, target, weights)
+}
+
+// checkCrossEntropy returns how many rows a weight is for, and says what is wrong with the inputs of a cross-entropy.
+func checkCrossEntropy(name string, logits, target, weights *gorgonia.Node, smoothing float32) (each int, err error) {
+	if err := checkTensor(name, "logits", logits); err != nil {
+		return 0, err
+	}
+	s := logits.Shape()
+	if len(s) != 2 && len(s) != 3 {
+		return 0, fmt.Errorf("op: %s: logits has shape %v, want (N, K) or (N, T, K)", name, s)
+	}
+	places := rows(s)
+	if target == nil || !(target.Dtype() == tensor.Int32 && target.Shape().Eq(places) || target.Dtype() == tensor.Float32 && target.Shape().Eq(s)) {
+		return 0, fmt.Errorf("op: %s: target is %s, want int32 %s or float32 %s", name, describe(target), sizeString(places), sizeString(s))
+	}
+	if weights == nil || weights.Dims() != 1 {
+		if err := checkFloat(name, "weights", weights, places...); err != nil {
+			return 0, err
+		}
+	} else if err := checkFloat(name, "weights", weights, s[0]); err != nil {
+		return 0, err
+	}
+	if !(smoothing >= 0 && smoothing <= 1) {
+		return 0, fmt.Errorf("op: %s: label smoothing %v, want 0 to 1", name, smoothing)
+	}
+	return places.TotalSize() / weights.Shape().TotalSize(), nil
 }
 
 func describe(n *gorgonia.Node) string {
@@ -50,16 +69,17 @@ func describe(n *gorgonia.Node) string {
 
 type crossEntropy struct {
 	base
-	classes       int
-	smoothing     float32
-	loss          *gorgonia.F32
-	probabilities []float32 // [N, K]
-	losses        []float32 // [N]
-	total         float64   // Σ w
-	logits        []float32
-	target        targets
-	weights       []float32
-	part          func(worker, part int)
+	classes   int
+	each      int // rows of a weight
+	smoothing float32
+	loss      *gorgonia.F32
+	losses    []float32 // [rows]
+	logSums   []float64 // [rows], of the exponentials of the logits
+	total     float64   // Σ w
+	logits    []float32
+	target    targets
+	weights   []float32
+	part      func(worker, part int)
 }
 
 // targets are classes or, where these are nil, distributions.
@@ -89,16 +109,16 @@ func (l *crossEntropy) RowLosses() []float32 { return l.losses }
 func (l *crossEntropy) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	l.logits, l.target, l.weights = l.arg(in, 0), l.targetArg(in, 1), l.arg(in, 2)
 	for n, c := range l.target.classes {
-		if (c < 0 || int(c) >= l.classes) && l.weights[n] != 0 {
+		if (c < 0 || int(c) >= l.classes) && l.weights[n/l.each] != 0 {
 			return nil, fmt.Errorf("op: %s: row %d is of class %d, want 0 to %d", l.name, n, c, l.classes-1)
 		}
 	}
 	l.pool.Run(len(l.losses), l.part)
 	var sum float64
 	l.total = 0
-	for n, w := range l.weights {
-		if w != 0 {
-			sum += float64(w) * float64(l.losses[n])
+	for n, loss := range l.losses {
+		if w := l.weights[n/l.each]; w != 0 {
+			sum += float64(w) * float64(loss)
 			l.total += float64(w)
 		}
 	}
@@ -112,56 +132,59 @@ func (l *crossEntropy) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 
 func (l *crossEntropy) row(_, n int) {
 	l.losses[n] = 0
-	if l.weights[n] == 0 {
+	if l.weights[n/l.each] == 0 {
 		return
 	}
 	k := l.classes
 	soft, label := l.target.row(n, k)
-	l.losses[n] = float32(kernel.CrossEntropy(l.probabilities[n*k:(n+1)*k], l.logits[n*k:(n+1)*k], soft, label, l.smoothing))
+	var loss float64
+	loss, l.logSums[n] = kernel.CrossEntropy(l.logits[n*k:(n+1)*k], soft, label, l.smoothing)
+	l.losses[n] = float32(loss)
 }
 
 func (l *crossEntropy) DiffWRT(int) []bool { return []bool{true, false, false} }
 
 func (l *crossEntropy) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	b, err := newBase(l.pool, "softmaxCrossEntropyBack", in[0].Shape(), in[1], in[2], grad, out)
+	b, err := newBase(l.pool, "softmaxCrossEntropyBack", in[0].Shape(), in[0], in[1], in[2], grad, out)
 	if err != nil {
 		return nil, err
 	}
 	back := &crossEntropyBack{base: b, forward: l}
 	back.part = back.row
-	dx, err := gorgonia.ApplyOp(back, in[1], in[2], grad, out)
+	dx, err := gorgonia.ApplyOp(back, in[0], in[1], in[2], grad, out)
 	return gorgonia.Nodes{dx, nil, nil}, err
 }
 
 type crossEntropyBack struct {
 	base
-	forward     *crossEntropy
-	dx, weights []float32
-	target      targets
-	scale       float64
-	part        func(worker, part int)
+	forward             *crossEntropy
+	dx, logits, weights []float32
+	target              targets
+	scale               float64
+	part                func(worker, part int)
 }
 
 func (b *crossEntropyBack) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	b.dx, b.target, b.weights, b.scale = b.output(), b.targetArg(in, 0), b.arg(in, 1), 0
+	b.dx, b.logits, b.target, b.weights, b.scale = b.output(), b.arg(in, 0), b.targetArg(in, 1), b.arg(in, 2), 0
 	if b.forward.total != 0 {
-		b.scale = float64(scalar(in[2])) / b.forward.total
+		b.scale = float64(scalar(in[3])) / b.forward.total
 	}
-	b.pool.Run(len(b.weights), b.part)
-	b.dx, b.target, b.weights = nil, targets{}, nil
+	b.pool.Run(len(b.forward.losses), b.part)
+	b.dx, b.logits, b.target, b.weights = nil, nil, targets{}, nil
 	return b.out, nil
 }
 
 func (b *crossEntropyBack) row(_, n int) {
 	k := b.forward.classes
 	dx := b.dx[n*k : (n+1)*k]
-	if b.weights[n] == 0 {
+	weight := b.weights[n/b.forward.each]
+	if weight == 0 {
 		clear(dx)
 		return
 	}
 	soft, label := b.target.row(n, k)
-	scale := float32(b.scale * float64(b.weights[n]))
-	kernel.CrossEntropyBackward(dx, b.forward.probabilities[n*k:(n+1)*k], soft, label, b.forward.smoothing, scale)
+	scale := float32(b.scale * float64(weight))
+	kernel.CrossEntropyBackward(dx, b.logits[n*k:(n+1)*k], b.forward.logSums[n], soft, label, b.forward.smoothing, scale)
 }
 
 // scalar is the value of a float32 scalar.

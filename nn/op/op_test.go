@@ -60,19 +60,25 @@ func fixed(g *gorgonia.ExprGraph, name string, t *tensor.Dense) *gorgonia.Node {
 	return gorgonia.NewTensor(g, t.Dtype(), t.Dims(), gorgonia.WithShape(t.Shape()...), gorgonia.WithName(name), gorgonia.WithValue(t))
 }
 
-func opCases() []opCase {
+func opCases() []opCase { return append(imageCases(), sequenceCases()...) }
+
+// imageCases are the operations on images and rows.
+func imageCases() []opCase {
 	type nodes = gorgonia.Nodes
 	type node = *gorgonia.Node
-	conv := func(n, h, w, in, kh, kw, out, stride, pad int) opCase {
-		xs, ws := [4]int{n, h, w, in}, [4]int{kh, kw, in, out}
+	grouped := func(groups, n, h, w, in, kh, kw, out, stride, pad int) opCase {
+		xs, ws := [4]int{n, h, w, in}, [4]int{kh, kw, in / max(1, groups), out}
 		return opCase{
-			name:   fmt.Sprintf("conv %dx%d stride %d pad %d of %v to %d", kh, kw, stride, pad, xs, out),
+			name:   fmt.Sprintf("conv %dx%d stride %d pad %d groups %d of %v to %d", kh, kw, stride, pad, groups, xs, out),
 			inputs: []tensor.Shape{xs[:], ws[:]},
 			build: func(p *op.Pool, in nodes) (node, error) {
-				return op.Conv(p, in[0], in[1], op.ConvConfig{Stride: stride, Pad: pad})
+				return op.Conv(p, in[0], in[1], op.ConvConfig{Stride: stride, Pad: pad, Groups: groups})
 			},
-			ref: refConv(xs, ws, stride, pad),
+			ref: refConv(xs, ws, stride, pad, max(1, groups)),
 		}
+	}
+	conv := func(n, h, w, in, kh, kw, out, stride, pad int) opCase {
+		return grouped(0, n, h, w, in, kh, kw, out, stride, pad)
 	}
 	norm := func(name string, x tensor.Shape, groups int, c op.BatchNormConfig) opCase {
 		ch := x[len(x)-1]
@@ -109,7 +115,7 @@ func opCases() []opCase {
 		}
 		return o
 	}
-	convNorm := func(name string, xs, ws [4]int, stride, pad int, c op.BatchNormConfig) opCase {
+	convNorm := func(name string, xs, ws [4]int, conv op.ConvConfig, c op.BatchNormConfig) opCase {
 		ch, groups := ws[3], 1
 		if c.Ghost > 0 {
 			groups = xs[0] / c.Ghost
@@ -118,11 +124,11 @@ func opCases() []opCase {
 			name:   name,
 			inputs: []tensor.Shape{xs[:], ws[:], {ch}, {ch}},
 			build: func(p *op.Pool, in nodes) (node, error) {
-				h := gorgonia.Must(op.Conv(p, in[0], in[1], op.ConvConfig{Stride: stride, Pad: pad}))
+				h := gorgonia.Must(op.Conv(p, in[0], in[1], conv))
 				return op.BatchNorm(p, h, in[2], in[3], op.NewStatistics(ch), c)
 			},
 			ref: func(in [][]float64) []float64 {
-				h := refConv(xs, ws, stride, pad)(in)
+				h := refConv(xs, ws, max(1, conv.Stride), conv.Pad, max(1, conv.Groups))(in)
 				return refBatchNorm(groups, len(h)/ch/groups, ch, nil, nil)([][]float64{h, in[2], in[3]})
 			},
 		}
@@ -164,6 +170,10 @@ func opCases() []opCase {
 		conv(1, 9, 8, 1, 7, 5, 2, 2, 3),
 		conv(1, 4, 4, 2, 2, 2, 3, 3, 0),
 		conv(3, 3, 3, 4, 3, 3, 8, 1, 2),
+		grouped(1, 2, 4, 4, 3, 3, 3, 2, 1, 1),
+		grouped(2, 2, 5, 4, 6, 3, 3, 4, 1, 1),
+		grouped(3, 1, 5, 5, 3, 3, 3, 6, 2, 1), // depthwise, two outputs of each channel
+		grouped(19, 1, 4, 4, 19, 3, 3, 19, 1, 1),
 		{
 			name: "linear", inputs: []tensor.Shape{{5, 6}, {3, 6}, {3}}, ref: refLinear(5, 6, 3),
 			build: func(p *op.Pool, in nodes) (node, error) { return op.Linear(p, in[0], in[1], in[2]) },
@@ -218,14 +228,16 @@ func opCases() []opCase {
 				return op.GlobalAvgPool(p, gorgonia.Must(op.ReLU(p, h)))
 			},
 			ref: func(in [][]float64) []float64 {
-				h := refConv([4]int{3, 4, 4, 2}, [4]int{3, 3, 2, 4}, 2, 1)(in)
+				h := refConv([4]int{3, 4, 4, 2}, [4]int{3, 3, 2, 4}, 2, 1, 1)(in)
 				h = refBatchNorm(1, 12, 4, nil, nil)([][]float64{h, in[2], in[3]})
 				h = refAdd([][]float64{h, refShortcut([4]int{3, 4, 4, 2}, 2, 4)(in)})
 				return refGlobalAvgPool(3, 4, 4)([][]float64{refReLU([][]float64{h})})
 			},
 		},
-		convNorm("conv and batchNorm", [4]int{3, 5, 4, 2}, [4]int{3, 3, 2, 5}, 2, 1, op.BatchNormConfig{Train: true}),
-		convNorm("conv and batchNorm with ghost batches", [4]int{4, 3, 4, 2}, [4]int{2, 1, 2, 3}, 1, 0, op.BatchNormConfig{Train: true, Ghost: 2}),
+		convNorm("conv and batchNorm", [4]int{3, 5, 4, 2}, [4]int{3, 3, 2, 5}, op.ConvConfig{Stride: 2, Pad: 1}, op.BatchNormConfig{Train: true}),
+		convNorm("conv and batchNorm with ghost batches", [4]int{4, 3, 4, 2}, [4]int{2, 1, 2, 3}, op.ConvConfig{}, op.BatchNormConfig{Train: true, Ghost: 2}),
+		convNorm("grouped conv and batchNorm", [4]int{3, 5, 4, 6}, [4]int{3, 3, 2, 9}, op.ConvConfig{Pad: 1, Groups: 3}, op.BatchNormConfig{Train: true}),
+		convNorm("depthwise conv and batchNorm", [4]int{2, 4, 4, 18}, [4]int{3, 3, 1, 18}, op.ConvConfig{Stride: 2, Pad: 1, Groups: 18}, op.BatchNormConfig{Train: true}),
 		{
 			name: "conv and two batchNorms", inputs: []tensor.Shape{{3, 4, 3, 2}, {1, 1, 2, 3}, {3}, {3}},
 			build: func(p *op.Pool, in nodes) (node, error) {
@@ -235,7 +247,7 @@ func opCases() []opCase {
 				return op.Add(p, gorgonia.Must(op.Add(p, a, b)), h)
 			},
 			ref: func(in [][]float64) []float64 {
-				h := refConv([4]int{3, 4, 3, 2}, [4]int{1, 1, 2, 3}, 1, 0)(in)
+				h := refConv([4]int{3, 4, 3, 2}, [4]int{1, 1, 2, 3}, 1, 0, 1)(in)
 				norm := refBatchNorm(1, 36, 3, nil, nil)
 				a, b := norm([][]float64{h, in[2], in[3]}), norm([][]float64{h, in[3], in[2]})
 				return refAdd([][]float64{refAdd([][]float64{a, b}), h})

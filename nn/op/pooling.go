@@ -9,13 +9,17 @@ import (
 	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
-// GlobalAvgPool is the mean over the pixels of every image and channel: [N, H, W, C] to [N, C].
+// GlobalAvgPool is the mean over the pixels of every image and channel: [N, H, W, C] to [N, C]. It is also that over the tokens of a
+// sequence, [N, T, C].
 func GlobalAvgPool(p *Pool, x *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := checkFloat("globalAvgPool", "x", x, 0, 0, 0, 0); err != nil {
+	if err := checkTensor("globalAvgPool", "x", x); err != nil {
 		return nil, err
 	}
 	s := x.Shape()
-	m, err := newImages(p, "globalAvgPool", tensor.Shape{s[0], s[3]}, func(_ int, y, x []float32) { kernel.GlobalAvgPool(y, x) }, x)
+	if len(s) != 3 && len(s) != 4 {
+		return nil, fmt.Errorf("op: globalAvgPool: x has shape %v, want (N, H, W, C) or (N, T, C)", s)
+	}
+	m, err := newImages(p, "globalAvgPool", tensor.Shape{s[0], s[len(s)-1]}, func(_ int, y, x []float32) { kernel.GlobalAvgPool(y, x) }, x)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import "math"
 
 // The references are written from the definitions in float64, without regard to speed.
 
-func refConv(xs, ws [4]int, stride, pad int) func(in [][]float64) []float64 {
+func refConv(xs, ws [4]int, stride, pad, groups int) func(in [][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		x, w := in[0], in[1]
 		oh, ow := (xs[1]+2*pad-ws[0])/stride+1, (xs[2]+2*pad-ws[1])/stride+1
@@ -20,8 +20,8 @@ func refConv(xs, ws [4]int, stride, pad int) func(in [][]float64) []float64 {
 								if iy < 0 || iy >= xs[1] || ix < 0 || ix >= xs[2] {
 									continue
 								}
-								for i := range xs[3] {
-									sum += x[((n*xs[1]+iy)*xs[2]+ix)*xs[3]+i] * w[((r*ws[1]+c)*ws[2]+i)*ws[3]+o]
+								for i := range ws[2] {
+									sum += x[((n*xs[1]+iy)*xs[2]+ix)*xs[3]+o/(ws[3]/groups)*ws[2]+i] * w[((r*ws[1]+c)*ws[2]+i)*ws[3]+o]
 								}
 							}
 						}

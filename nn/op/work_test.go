@@ -18,9 +18,9 @@ func TestProductsAreCountedForwardAndBackward(t *testing.T) {
 	input := func(name string, shape ...int) *gorgonia.Node {
 		return fixed(g, name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...)))
 	}
-	x, w := input("x", 2, 9, 9, 3), input("w", 3, 3, 3, 8)
-	v, b := input("v", 10, 8), input("b", 10)
-	y := gorgonia.Must(op.Conv(nil, x, w, op.ConvConfig{Stride: 2, Pad: 1}))
+	x, w := input("x", 2, 9, 9, 6), input("w", 3, 3, 2, 12)
+	v, b := input("v", 10, 12), input("b", 10)
+	y := gorgonia.Must(op.Conv(nil, x, w, op.ConvConfig{Stride: 2, Pad: 1, Groups: 3}))
 	z := gorgonia.Must(op.Linear(nil, gorgonia.Must(op.GlobalAvgPool(nil, y)), v, b))
 	loss := gorgonia.Must(op.SoftmaxCrossEntropy(nil, z, fixed(g, "target", tensor.New(tensor.Of(tensor.Int32), tensor.WithShape(2))), input("weights", 2), 0))
 	if _, err := gorgonia.Grad(loss, x, w, v, b); err != nil {
@@ -33,8 +33,8 @@ func TestProductsAreCountedForwardAndBackward(t *testing.T) {
 			got[name] = fmt.Sprint(m.Geometry(), ", ", m.FLOPs())
 		}
 	}
-	conv := fmt.Sprint("3x3 3→8 9x9→5x5, ", 2*(3*3*3)*8*(2*5*5))
-	linear := fmt.Sprint("8→10, ", 2*8*10*2)
+	conv := fmt.Sprint("3x3 6→12 in 3 groups 9x9→5x5, ", 2*(3*3*2)*12*(2*5*5))
+	linear := fmt.Sprint("12→10, ", 2*12*10*2)
 	want := map[string]string{
 		"conv": conv, "convData": conv, "convWeights": conv,
 		"linear": linear, "linearData": linear, "linearWeights": linear,

@@ -67,9 +67,9 @@ func TestALineHasTheFieldsThatApply(t *testing.T) {
 	if jsonl != want {
 		t.Errorf("metrics.jsonl is\n%swant\n%s", jsonl, want)
 	}
-	want = `v,kind,step,epoch,examples,fresh_examples,reads,loss,lr,grad_norm,val_loss,val_error,test_loss,test_error,wall_seconds,wait_seconds,step_seconds,cpu_seconds,echo_factor,duplicate_share
-1,train,3,0.5,96,48,60,2.25,0.1,7,2.5,0.75,2.75,0.875,1.5,1,0.5,3,2,0.25
-1,eval,4,,0,0,0,,,,0,,,,0,0,0,0,,
+	want = `v,kind,step,epoch,examples,fresh_examples,reads,loss,lr,grad_norm,val_loss,val_error,val_perplexity,test_loss,test_error,test_perplexity,wall_seconds,wait_seconds,step_seconds,cpu_seconds,echo_factor,duplicate_share
+1,train,3,0.5,96,48,60,2.25,0.1,7,2.5,0.75,,2.75,0.875,,1.5,1,0.5,3,2,0.25
+1,eval,4,,0,0,0,,,,0,,,,,,0,0,0,0,,
 `
 	if table != want {
 		t.Errorf("metrics.csv is\n%swant\n%s", table, want)
@@ -85,7 +85,7 @@ func TestWhatIsNotFiniteIsAbsent(t *testing.T) {
 			t.Errorf("%s is there: %s", name, jsonl)
 		}
 	}
-	if strings.Contains(table, "NaN") || strings.Contains(table, "Inf") || !strings.Contains(table, "60,,0.1,,,0.75,2.75") {
+	if strings.Contains(table, "NaN") || strings.Contains(table, "Inf") || !strings.Contains(table, "60,,0.1,,,0.75,,2.75") {
 		t.Errorf("metrics.csv is\n%s", table)
 	}
 	if !math.IsNaN(*l.Loss) {

@@ -64,7 +64,7 @@ func (g *Progress) draw(position int64, p train.Progress) {
 		longest := cmp.Or(columns, lineWidth) * 7 / 20 // of the label, which leaves some for the bar itself
 		g.bar = pb.ProgressBarTemplate(form).New(0).SetTotal(g.Total).SetWriter(g.Out).
 			Set("label", prefix(g.Label, longest)).Set("unit", g.Unit).Set(pb.CleanOnFinish, true)
-		g.bar.SetWidth(columns).Start()
+		g.bar.SetWidth(columns).SetCurrent(position).Start() // of a run that is resumed, not 0
 	}
 	if g.Total > 0 {
 		position = min(position, g.Total)
@@ -92,15 +92,15 @@ func (g *Progress) line(position int64, p train.Progress) {
 
 // Evaluated notes what an evaluation found, to be shown beside the bar from now
 // on, and writes it as a line of its own.
-func (g *Progress) Evaluated(p train.Progress, loss, wrong float64) {
-	g.last = fmt.Sprintf(", val_error %.4f", wrong)
+func (g *Progress) Evaluated(p train.Progress, s Scores) {
+	g.last = ", " + s.short()
 	if g.Out == nil {
 		return
 	}
 	if g.bar != nil {
 		fmt.Fprint(g.Out, "\r\x1b[K") // the bar is drawn again below the line
 	}
-	g.write(fmt.Sprintf("step %d, %d fresh: val_error %.4f, val_loss %s", p.Steps, p.Fresh, wrong, number(loss)))
+	g.write(fmt.Sprintf("step %d, %d fresh: %v", p.Steps, p.Fresh, s))
 }
 
 // Close takes the bar away.

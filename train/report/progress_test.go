@@ -41,7 +41,7 @@ step 5, 500 fresh: val_error 0.0500, val_loss 1.500
 				p := train.Progress{Steps: i, Fresh: 100 * i, Elapsed: time.Duration(i) * time.Second, Last: train.Stats{Loss: 1 / float64(i)}}
 				g.Update(100*i, p)
 				if i == 5 {
-					g.Evaluated(p, 1.5, 0.05)
+					g.Evaluated(p, report.OfClasses(1.5, 0.05))
 				}
 			}
 			g.Close()
@@ -76,7 +76,7 @@ func TestLinesFitEightyColumns(t *testing.T) {
 			Last: train.Stats{Loss: rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(-1), 99999.9999})).Draw(t, "loss")},
 		}
 		g.Update(p.Fresh, p)
-		g.Evaluated(p, p.Last.Loss, rapid.Float64Range(0, 1).Draw(t, "wrong"))
+		g.Evaluated(p, report.OfClasses(p.Last.Loss, rapid.Float64Range(0, 1).Draw(t, "wrong")))
 		if strings.Count(out.String(), "\n") != 2 {
 			t.Fatalf("shown was %q", out.String())
 		}
@@ -100,7 +100,7 @@ func TestALongLabelKeepsItsEnds(t *testing.T) {
 func TestTheZeroProgressShowsNothing(t *testing.T) {
 	var g report.Progress
 	g.Update(1, train.Progress{})
-	g.Evaluated(train.Progress{}, 1, 1)
+	g.Evaluated(train.Progress{}, report.OfClasses(1, 1))
 	g.Close()
 }
 
@@ -119,7 +119,7 @@ func ExampleProgress() {
 	g := report.Progress{Out: os.Stdout, Label: "example ×2", Total: 5000, Unit: "fresh examples"}
 	p := train.Progress{Steps: 40, Fresh: 640, Elapsed: 2 * time.Second, Last: train.Stats{Loss: 1.75}}
 	g.Update(p.Fresh, p)
-	g.Evaluated(p, 1.5, 0.625)
+	g.Evaluated(p, report.OfClasses(1.5, 0.625))
 	g.Close()
 	// Output:
 	// example ×2: 640 of 5000 fresh examples, loss 1.750, 2.0 s

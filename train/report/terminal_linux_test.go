@@ -73,7 +73,7 @@ func TestOnATerminalThereIsOneBarAndNothingInTheEnd(t *testing.T) {
 					p := train.Progress{Steps: i, Fresh: 100 * i, Last: train.Stats{Loss: 1 / float64(i)}}
 					g.Update(100*i, p)
 					if i == 10 {
-						g.Evaluated(p, 1.5, 0.5)
+						g.Evaluated(p, report.OfClasses(1.5, 0.5))
 					}
 					time.Sleep(99 * time.Millisecond)
 				}

@@ -54,6 +54,57 @@ func (v vectors) exp() func(x reg.VecVirtual) {
 	}
 }
 
+// normal returns, for x, |x| up to 14, e = exp(-x²/2) and q = Φ(-|x|), the tail of the normal distribution: e times a polynomial
+// in 1/(1 + 0.34·|x|). The polynomial was fitted so that |x|·q is right to 5e-9.
+func (v vectors) normal() func(x reg.VecVirtual) (a, e, q reg.VecVirtual) {
+	exp, zero, one, half, far := v.exp(), v.zero(), v.constant("one"), v.constant("minusHalf"), v.constant("normalFar")
+	return func(x reg.VecVirtual) (a, e, q reg.VecVirtual) {
+		a, e, q = v.vec(), v.vec(), v.vec()
+		v.VSUBPS(x, zero, a)
+		v.VMAXPS(x, a, a) // as in exp, a NaN stays
+		v.VMOVUPS(far, e)
+		v.VMINPS(a, e, a)
+		v.VMULPS(a, a, e)
+		v.VMULPS(half, e, e)
+		exp(e)
+		t, d := v.vec(), v.vec()
+		v.VMOVUPS(one, d)
+		v.VMOVAPS(d, t)
+		v.multiplyAdd("normalScale", a, d)
+		v.VDIVPS(d, t, t)
+		v.spread("normal7", q)
+		for _, k := range []string{"normal6", "normal5", "normal4", "normal3", "normal2", "normal1"} {
+			v.horner(k, t, q)
+		}
+		v.VMULPS(t, q, q)
+		v.VMULPS(e, q, q)
+		return a, e, q
+	}
+}
+
+// spread loads a constant that is kept in memory, for want of registers.
+func (v vectors) spread(name string, x reg.VecVirtual) {
+	v.VBROADCASTSS(v.numbers[name], x)
+}
+
+// horner computes y = y·x + a constant in memory.
+func (v vectors) horner(name string, x, y reg.VecVirtual) {
+	if v.avx512 {
+		v.VFMADD213PS_BCST(v.numbers[name], x, y)
+		return
+	}
+	v.VFMADD213PS(v.numbers[name], x, y)
+}
+
+// multiplyAdd computes y += x times a constant in memory.
+func (v vectors) multiplyAdd(name string, x, y reg.VecVirtual) {
+	if v.avx512 {
+		v.VFMADD231PS_BCST(v.numbers[name], x, y)
+		return
+	}
+	v.VFMADD231PS(v.numbers[name], x, y)
+}
+
 func simple(step func(place)) (func(place), func()) { return step, nil }
 
 // streams writes the kernels that go over contiguous elements.
@@ -98,51 +149,31 @@ func (v vectors) streams() {
 			s.out(passY, x)
 		})
 	})
-	v.stream("passGELU", "y = a / (1 + exp(-2u)), u = √(2/π)·(a + 0.044715·a³)", 2, []int{passY, passA}, func(reg.GPVirtual) (func(place), func()) {
-		exp := v.exp()
-		linear, cube, one := v.constant("geluLinear"), v.constant("geluCube"), v.constant("one")
+	v.stream("passGELU", "y = a·Φ(a), Φ being the distribution of the normal distribution", 1, []int{passY, passA}, func(reg.GPVirtual) (func(place), func()) {
+		zero, normal := v.zero(), v.normal()
 		return simple(func(s place) {
-			x, e := s.in(passA), v.vec()
-			v.VMULPS(x, x, e)
-			u := v.vec()
-			v.VMOVUPS(linear, u)
-			v.VFMADD231PS(cube, e, u)
-			v.VMULPS(x, u, u)
-			exp(u)
-			v.VADDPS(one, u, u)
-			v.VDIVPS(u, x, x)
+			x := s.in(passA)
+			a, _, q := normal(x)
+			v.VMAXPS(x, zero, x)
+			v.VFNMADD231PS(a, q, x) // max(x, 0) - |x|·Φ(-|x|)
 			s.out(passY, x)
 		})
 	})
 	v.stream("passGELUBackward", "y = b times the derivative of GELU at a", 1, []int{passY, passA, passB}, func(reg.GPVirtual) (func(place), func()) {
-		exp := v.exp()
-		linear, cube, cube3, one := v.constant("geluLinear"), v.constant("geluCube"), v.constant("geluCube3"), v.constant("one")
-		low, high := v.constant("geluLow"), v.constant("geluHigh")
+		zero, normal := v.zero(), v.normal()
+		one, density := v.constant("one"), v.constant("normalDensity")
 		return simple(func(s place) {
-			x, q := s.in(passA), v.vec()
-			v.VMOVUPS(low, q)
-			v.VMAXPS(x, q, x)
-			v.VMOVUPS(high, q)
-			v.VMINPS(x, q, x)
-			v.VMULPS(x, x, q)
-			u, slope := v.vec(), v.vec()
-			v.VMOVUPS(linear, u)
-			v.VMOVAPS(u, slope)
-			v.VFMADD231PS(cube, q, u)
-			v.VFMADD231PS(cube3, q, slope) // the derivative of -2u
-			v.VMULPS(x, u, u)
-			exp(u)
-			e, sigma := v.vec(), v.vec()
-			v.VMOVAPS(u, e)
-			v.VADDPS(one, u, u)
-			v.VMOVUPS(one, sigma)
-			v.VDIVPS(u, sigma, sigma)
-			v.VDIVPS(u, e, e) // 1 - sigma
-			v.VMULPS(x, slope, slope)
-			v.VMULPS(e, slope, slope)
-			v.VMOVUPS(one, q)
-			v.VSUBPS(slope, q, q) // 1 + x·(1-sigma)·(2u)'
-			v.VMULPS(sigma, q, q)
+			x := s.in(passA)
+			a, e, q := normal(x)
+			v.VMULPS(density, e, e)
+			v.VFNMADD231PS(a, e, q) // Φ(-|x|) - |x|·φ(x): the derivative at -|x|
+			m, n := v.vec(), v.vec()
+			v.VMOVUPS(one, m)
+			v.keep(m, notLessOrEqual, zero, x)
+			v.VMOVUPS(one, n)
+			v.VSUBPS(m, n, n)
+			v.VSUBPS(m, n, n)
+			v.VFMADD213PS(m, n, q) // that at |x| is 1 minus it
 			v.VMULPS(s.in(passB), q, q)
 			s.out(passY, q)
 		})
@@ -187,6 +218,45 @@ func (v vectors) streams() {
 			v.VADDPD(lo, acc[0], acc[0])
 			v.VADDPD(hi, acc[1], acc[1])
 		}, finish
+	})
+	v.stream("passExpTotal", "the sum of exp(a - k0) added to the lanes of sums", 1, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
+		top := v.scalar(p, 0)
+		exp := v.exp()
+		acc, finish := v.accumulators(p, 1)
+		return func(s place) {
+			x := s.in(passA)
+			v.VSUBPS(top, x, x)
+			exp(x)
+			v.only(x, s.mask)
+			lo, hi := v.widen(x)
+			v.VADDPD(lo, acc[0], acc[0])
+			v.VADDPD(hi, acc[1], acc[1])
+		}, finish
+	})
+	v.stream("passSoftmaxBackward", "y = k1·exp(a - k0) - k2", 2, []int{passY, passA}, func(p reg.GPVirtual) (func(place), func()) {
+		top, scale, less := v.scalar(p, 0), v.scalar(p, 1), v.scalar(p, 2)
+		exp := v.exp()
+		return simple(func(s place) {
+			x := s.in(passA)
+			v.VSUBPS(top, x, x)
+			exp(x)
+			v.VFMSUB213PS(less, scale, x)
+			s.out(passY, x)
+		})
+	})
+	v.stream("passFinite", "the sum of 0·a in the lanes of sums: 0 where all is finite, else NaN", 4, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
+		sums, zero := v.GP64(), v.zero()
+		v.MOVQ(operand.Mem{Base: p, Disp: passSums}, sums)
+		var acc [4]reg.VecVirtual
+		for i := range acc {
+			acc[i] = v.zero()
+		}
+		return func(s place) { v.VFMADD231PS(s.in(passA), zero, acc[s.step]) }, func() {
+			v.VADDPS(acc[1], acc[0], acc[0])
+			v.VADDPS(acc[3], acc[2], acc[2])
+			v.VADDPS(acc[2], acc[0], acc[0])
+			v.VMOVUPS(acc[0], operand.Mem{Base: sums})
+		}
 	})
 	v.stream("passMoments", "the sums of a and a² added to the lanes of sums", 1, []int{passA}, func(p reg.GPVirtual) (func(place), func()) {
 		acc, finish := v.accumulators(p, 2)

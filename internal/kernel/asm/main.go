@@ -24,6 +24,7 @@ var outputs = []struct {
 	{"prefetch", prefetches},
 	{"transpose", transposes},
 	{"passes", passes},
+	{"attention", attention},
 }
 
 func main() {

@@ -176,15 +176,15 @@ type tables struct {
 	numbers map[string]operand.Mem
 }
 
-func newTables(c *build.Context) *tables {
-	t := &tables{c.StaticGlobal("passMask"), map[string]operand.Mem{}}
+// newTables writes the constants of a file whose symbols begin with prefix.
+func newTables(c *build.Context, prefix string) *tables {
+	t := &tables{c.StaticGlobal(prefix + "Mask"), map[string]operand.Mem{}}
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i := range 16 {
 		c.AddDatum(4*i, operand.U32(uint32(int32(i/8-1))))
 	}
-	gelu := -2 * math.Sqrt2 / math.Sqrt(math.Pi)
 	add := func(name string, bits uint32) {
-		t.numbers[name] = c.StaticGlobal("pass_" + name)
+		t.numbers[name] = c.StaticGlobal(prefix + "_" + name)
 		c.DataAttributes(attr.RODATA | attr.NOPTR)
 		for i := range 8 {
 			c.AddDatum(4*i, operand.U32(bits))
@@ -198,7 +198,9 @@ func newTables(c *build.Context) *tables {
 		{"log2e", math.Log2E}, {"ln2High", 0.693359375}, {"ln2Low", -2.12194440e-4}, {"expLow", -104.5}, {"expHigh", 89},
 		{"exp2", 5.0000001201e-1}, {"exp3", 1.6666665459e-1}, {"exp4", 4.1665795894e-2},
 		{"exp5", 8.3334519073e-3}, {"exp6", 1.3981999507e-3}, {"exp7", 1.9875691500e-4},
-		{"geluLinear", gelu}, {"geluCube", gelu * 0.044715}, {"geluCube3", 3 * gelu * 0.044715}, {"geluLow", -10}, {"geluHigh", 10},
+		{"minusHalf", -0.5}, {"normalDensity", 1 / math.Sqrt(2*math.Pi)}, {"normalFar", 14}, {"normalScale", 0.34},
+		{"normal1", 0.13557175370087057}, {"normal2", 0.13338628910034434}, {"normal3", 0.14454474585454968}, {"normal4", -0.009815661381600074},
+		{"normal5", 0.24392359393604568}, {"normal6", -0.19030305595371588}, {"normal7", 0.04269234504804752},
 	} {
 		add(n.name, math.Float32bits(float32(n.value)))
 	}
@@ -225,7 +227,7 @@ func (v vectors) end() {
 
 // passes writes all one-pass kernels.
 func passes(c *build.Context) {
-	t := newTables(c)
+	t := newTables(c, "pass")
 	for _, v := range []vectors{{c, t, true, "AVX512", 64}, {c, t, false, "AVX2", 32}} {
 		v.streams()
 		v.batchNorm()

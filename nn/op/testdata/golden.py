@@ -39,9 +39,10 @@ def case(name, f, inputs, layouts, out_layout=None, **extra):
     }
 
 
-def conv(shape, out, kernel, stride, pad):
-    x, w = torch.randn(shape), torch.randn(out, shape[1], *kernel)
-    return case("conv", lambda x, w: F.conv2d(x, w, stride=stride, padding=pad), [x, w], [IMAGE, WEIGHTS], IMAGE, stride=stride, pad=pad)
+def conv(shape, out, kernel, stride, pad, groups=1):
+    x, w = torch.randn(shape), torch.randn(out, shape[1] // groups, *kernel)
+    f = lambda x, w: F.conv2d(x, w, stride=stride, padding=pad, groups=groups)
+    return case("conv", f, [x, w], [IMAGE, WEIGHTS], IMAGE, stride=stride, pad=pad, groups=groups)
 
 
 def norm(shape, train):
@@ -108,5 +109,7 @@ cases = [
     cross_entropy(5, 7, False, 0.1),
     cross_entropy(4, 6, True, 0.0),
     cross_entropy(4, 6, True, 0.2),
+    conv((2, 6, 5, 4), 9, (3, 3), 1, 1, groups=3),
+    conv((2, 18, 5, 4), 18, (3, 3), 2, 1, groups=18),
 ]
 print(json.dumps({"torch": torch.__version__, "cases": cases}, separators=(",", ":")).replace('{"name"', '\n{"name"'))
