@@ -40,14 +40,15 @@ func Repeatedly[T Item[T]](in data.Seq[T], a Automatic) data.Seq[T] {
 	}
 	return func(yield func(T, error) bool) {
 		data.Ahead(in, 1, nil, func(q *data.Queue[T]) {
-			c := &chooser[T]{Automatic: a, next: q.Next, nextOr: q.NextOr, forget: func(T) {}}
+			c := &chooser[T]{Automatic: a, next: q.Next, nextOr: q.NextOr}
 			c.run(yield)
 		})
 	}
 }
 
 // Replayed yields what [Repeatedly] did when it made the choices of a.Replay, and ends with them. It runs no
-// goroutine. forget is told of an item that will not be copied any more.
+// goroutine. forget is told of an item that will not be copied any more, after what was
+// yielded last.
 func Replayed[T Item[T]](in data.Seq[T], a Automatic, forget func(T)) data.Seq[T] {
 	return func(yield func(T, error) bool) {
 		pull, stop := iter.Pull2(in)
@@ -72,8 +73,9 @@ type chooser[T Item[T]] struct {
 	Automatic
 	next   func() (T, error)
 	nextOr func(<-chan struct{}) (T, bool, error) // nil where there is nothing but a replay
-	forget func(T)
-	recent []used[T] // the next to be copied first
+	forget func(T)                                // nil: nobody asks
+	gone   []T                                    // what forget is to be told of, after the item that is yielded
+	recent []used[T]                              // the next to be copied first
 	fresh  int
 	replay Choices // what is left of the first of Replay
 }
@@ -89,6 +91,12 @@ func (c *chooser[T]) run(yield func(T, error) bool) {
 		x, err := c.choose()
 		if errors.Is(err, data.End) || !yield(x, err) || err != nil {
 			return
+		}
+		if c.forget != nil {
+			for _, g := range c.gone {
+				c.forget(g)
+			}
+			c.gone = c.gone[:0]
 		}
 	}
 }
@@ -157,13 +165,19 @@ func (c *chooser[T]) copy() T {
 // keep puts an item that may be used again behind the others, and lets go of the first where they are too many.
 func (c *chooser[T]) keep(u used[T]) {
 	if u.uses >= c.Max {
-		c.forget(u.item)
+		c.lose(u.item)
 		return
 	}
 	if len(c.recent) == c.Recent {
-		c.forget(c.recent[0].item)
+		c.lose(c.recent[0].item)
 		c.recent[0] = used[T]{}
 		c.recent = c.recent[1:]
 	}
 	c.recent = append(c.recent, u)
+}
+
+func (c *chooser[T]) lose(x T) {
+	if c.forget != nil {
+		c.gone = append(c.gone, x)
+	}
 }

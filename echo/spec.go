@@ -36,7 +36,7 @@ func (s Spec) WithDefaults() Spec {
 	}
 	switch {
 	case s.Strategy == None:
-		s.Factor = 1
+		s.Factor, s.Max = 1, 0
 	case s.Factor == 0:
 		s.Factor = 2
 	}

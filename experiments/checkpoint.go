@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/optim"
@@ -33,9 +34,10 @@ type state struct {
 	Best       float64          `json:"best"`   // main score of the best weights
 	Divergence train.Divergence `json:"divergence"`
 	Faults     faultState       `json:"faults"`
-	Turned     map[int]int64    `json:"turned"`  // pictures that EXIF turns, by number: the read that met it
-	Lines      int              `json:"lines"`   // of metrics.jsonl
-	Summary    report.Summary   `json:"summary"` // best values and the target, so far
+	Turned     map[int]int64    `json:"turned"`             // pictures that EXIF turns, by number: the read that met it
+	Lines      int              `json:"lines"`              // of metrics.jsonl
+	Summary    report.Summary   `json:"summary"`            // best values and the target, so far
+	Schedule   []echo.Choices   `json:"schedule,omitempty"` // of an automatic factor, up to the step or beyond
 }
 
 func (r *Run) checkpoints() train.Checkpoints {
@@ -53,6 +55,9 @@ func (r *Run) keep(p train.Progress) error {
 	if err := r.metrics.Sync(); err != nil {
 		return err
 	}
+	if err := r.noteSchedule(); err != nil {
+		return err
+	}
 	spec, err := r.Spec.fingerprint()
 	if err != nil {
 		return err
@@ -64,7 +69,7 @@ func (r *Run) keep(p train.Progress) error {
 		State: state{
 			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(),
 			Progress: p, Since: r.since, Losses: r.losses, Judged: r.judged, Owed: r.owed,
-			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary,
+			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary, Schedule: r.schedule.Choices(),
 		},
 	})
 	if err == nil {

@@ -187,7 +187,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	if p.Steps > r.since.Steps {
 		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
-	errs = append(errs, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	errs = append(errs, r.noteSchedule(), r.averaged(func() error { return r.save(FinalWeights, p) }))
 	if errors.Join(errs...) == nil {
 		errs = append(errs, r.test(ctx, p))
 	}

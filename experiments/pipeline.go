@@ -16,22 +16,23 @@ import (
 // Where pictures are mixed, that is done before or after the echo of batches.
 // Records of src are read through a storage, which nil stands for as it is.
 // The buffers of s must be numbers. The stream begins where at is, at the zero
-// Replay from the start, and has no end of its own.
-func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Batch] {
+// Start at the beginning, and has no end of its own.
+func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at Start) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		faults := at.Strict(faults)
-		examples := s.read(ctx, src, through, faults, at)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
+		ready := new(data.Gauge) // batches
+		e := s.echoes(at, ready)
+		examples := s.read(ctx, src, through, faults, at.Replay)
+		examples = e.at(examples, echo.Read)
 		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
+		examples = e.at(examples, echo.Example)
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
-		examples = at.Refill(examples, echoed(s, at.Hollow()))
+		examples = e.at(examples, echo.Augmentation)
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
 		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
 		batches = s.mix(ctx, batches, false)
-		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
-		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
+		batches = data.Prefetch(batches, s.Stages.Prefetch.Items, ready)
+		batches = echo.At(batches, echo.Batch, e.Stage)
 		batches = s.mix(ctx, batches, true)
 		return at.From(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches")))
 	})

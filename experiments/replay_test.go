@@ -47,7 +47,7 @@ func (d *digits) Read(_ context.Context, i int) (data.Example, error) {
 
 // first returns so many batches of a pipeline that starts at a Replay, and the
 // reads of damaged records that were met.
-func (d *digits) first(t require, s Spec, batches int, at data.Replay) (out []data.Batch, skipped map[int64]struct{}) {
+func (d *digits) first(t require, s Spec, batches int, at Start) (out []data.Batch, skipped map[int64]struct{}) {
 	skipped = map[int64]struct{}{}
 	skip := func(o data.Origin, _ error) error { skipped[o.Read] = struct{}{}; return nil }
 	for b, err := range s.Pipeline(context.Background(), d, d.through, skip, at) {
@@ -77,7 +77,10 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		s.Seed = rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		s.Echo = echo.Spec{
 			Strategy: rapid.SampledFrom(echo.Strategies()).Draw(t, "strategy"),
-			Factor:   echo.Factor(rapid.SampledFrom([]float64{1, 1.25, 2, 2.5, 5}).Draw(t, "factor")),
+			Factor:   echo.Factor(rapid.SampledFrom([]float64{1, 1.25, 2, 2.5, 5, float64(echo.Auto)}).Draw(t, "factor")),
+		}
+		if s.Echo.Factor == echo.Auto {
+			s.Echo.Max = rapid.IntRange(1, 5).Draw(t, "max")
 		}
 		if s.Echo.Strategy == echo.Batch {
 			s.Echo.ShuffleBatches = rapid.IntRange(0, 5).Draw(t, "shuffle_batches")
@@ -99,15 +102,17 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		}
 		const more = 12
 		k := rapid.IntRange(0, 30).Draw(t, "k")
-		want, skipped := src.first(t, s, k+more, data.Replay{})
+		var schedule echo.Schedule
+		want, skipped := src.first(t, s, k+more, Start{Record: &schedule})
+		choices := schedule.Choices()
 
 		src.asked = nil
 		s.Stages.Readers, s.Stages.Workers, s.Stages.Prefetch.Items = s.Stages.Workers, s.Stages.Readers, 2
-		at, err := s.Replay(context.Background(), records, int64(k), skipped)
+		at, err := s.Replay(context.Background(), records, int64(k), skipped, choices)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := src.first(t, s, more, at)
+		got, _ := src.first(t, s, more, Start{Replay: at, Choices: choices})
 		if !reflect.DeepEqual(got, want[k:]) {
 			t.Fatalf("from batch %d on, the origins are\n%v, want\n%v", k, origins(got), origins(want[k:]))
 		}
@@ -157,7 +162,7 @@ func TestAReplayHoldsWhatIsStillUsedAndNoMore(t *testing.T) {
 		s := parse(t, replayed, "data.order=sequential", "train.batch=4")
 		s.Echo = echo.Spec{Strategy: c.strategy, Factor: c.factor}
 		s.Stages.Shuffle.Items = c.shuffle
-		at, err := s.Replay(t.Context(), data.Endless, c.k, nil)
+		at, err := s.Replay(t.Context(), data.Endless, c.k, nil, nil)
 		if err != nil || at.Reads != int64(c.reads) || len(at.Held) != c.held {
 			t.Errorf("%v ×%g, buffer %d, batch %d: %d reads, %d held (%v), want %d and %d", c.strategy, float64(c.factor), c.shuffle, c.k, at.Reads, len(at.Held), err, c.reads, c.held)
 		}
@@ -167,12 +172,12 @@ func TestAReplayHoldsWhatIsStillUsedAndNoMore(t *testing.T) {
 func TestAHeldRecordThatIsDamagedWhenItIsReadAgainEndsThePipeline(t *testing.T) {
 	s := parse(t, replayed, "pipeline.shuffle=8", "train.batch=4")
 	src := &digits{records: 33}
-	at, err := s.Replay(t.Context(), 33, 3, nil)
+	at, err := s.Replay(t.Context(), 33, 3, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	src.damaged = func(int) bool { return true }
-	for _, err = range s.Pipeline(t.Context(), src, nil, func(data.Origin, error) error { return nil }, at) {
+	for _, err = range s.Pipeline(t.Context(), src, nil, func(data.Origin, error) error { return nil }, Start{Replay: at}) {
 		break
 	}
 	if err == nil || !strings.Contains(err.Error(), "was good before the run was resumed: damaged") {
@@ -184,7 +189,7 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 	s := parse(t, replayed)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Replay(ctx, 33, 1e9, nil); !errors.Is(err, context.Canceled) {
+	if _, err := s.Replay(ctx, 33, 1e9, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -201,7 +206,7 @@ func BenchmarkReplay(b *testing.B) {
 		b.Run(string(echo.Example)+" ×"+number(float64(factor)), func(b *testing.B) {
 			reads := int64(0)
 			for b.Loop() {
-				at, err := s.Replay(b.Context(), records, steps, nil)
+				at, err := s.Replay(b.Context(), records, steps, nil, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -114,10 +114,13 @@ func (r *Run) find() error {
 // they were at the checkpoint.
 func (r *Run) proceed(ctx context.Context) (err error) {
 	s := r.from.state
-	if r.at, err = r.Spec.Replay(ctx, r.data.Train.Len(), s.Progress.Steps, s.Faults.skipped()); err != nil {
+	if r.at, err = r.Spec.Replay(ctx, r.data.Train.Len(), s.Progress.Steps, s.Faults.skipped(), s.Schedule); err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
 	if err := r.restore(r.from.checkpoint, s); err != nil {
+		return fmt.Errorf("resuming: %w", err)
+	}
+	if err := r.plan(s.Schedule); err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
 	if err := cleaned(r.Dir); err != nil {

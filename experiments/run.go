@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
@@ -30,6 +31,10 @@ type Run struct {
 	Resume   bool             // a run in Dir goes on from its last checkpoint; where there is none, it begins
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
+
+	// Schedule is the choices that an automatic factor makes before it makes its own: those of an earlier
+	// run, which is then made again bit for bit.
+	Schedule []echo.Choices
 
 	data    *Dataset
 	shape   Shape        // of the data
@@ -54,6 +59,8 @@ type Run struct {
 	from       *resumption    // nil from the start
 	begun      train.Progress // where training begins
 	at         data.Replay    // where the pipeline does
+	choices    []echo.Choices // of an automatic factor, to be made again
+	schedule   echo.Schedule  // of an automatic factor
 	kept       int64          // steps at the last checkpoint
 	whole      int64          // steps after which all observers were told
 }
@@ -146,6 +153,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
+	if r.Schedule != nil && r.Spec.Echo.Factor != echo.Auto {
+		return SpecError{fmt.Errorf("echo.factor: is %v, and a schedule is to be replayed, which takes auto", r.Spec.Echo.Factor)}
+	}
 	model, err := r.Spec.Model.Value.Build(r.shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
@@ -220,6 +230,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
 		return err
 	}
+	if err := r.plan(nil); err != nil {
+		return err
+	}
 	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {
 		return err
 	}
@@ -229,7 +242,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	r.summary = report.Summary{
 		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
-		Strategy: string(r.Spec.Echo.Strategy), Factor: float64(r.Spec.Echo.Factor),
+		Strategy: string(r.Spec.Echo.Strategy), Factor: max(float64(r.Spec.Echo.Factor), 0),
 	}
 	return nil
 }
@@ -251,7 +264,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	}
 	meter := newMeter()
 	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), r.at)
+	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule})
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),

@@ -156,7 +156,7 @@ func (f *specFlags) addTarget(cmd *cobra.Command) {
 
 func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "strategy", "echo.strategy", "where to echo: none, read, example, augmentation or batch")
-	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
+	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024, or auto: as often as the step would wait")
 }
 
 // specCommand is a command that reads a Spec, changed as the flags say, and

@@ -18,6 +18,7 @@ func trainCommand() *cobra.Command {
 		spec     specFlags
 		out      string
 		resume   string
+		schedule string
 		force    bool
 		asJSON   bool
 		quietRun bool
@@ -51,6 +52,11 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 				return err
 			}
 			r := experiments.Run{Spec: s, Dir: out, Force: force, Resume: resume != "", Notice: notice}
+			if schedule != "" {
+				if r.Schedule, err = experiments.ReadSchedule(schedule); err != nil {
+					return err
+				}
+			}
 			if !quietRun {
 				r.Progress = progress("", s)
 			}
@@ -90,6 +96,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")
 	spec.shortcut(cmd, "init", "train.init", "safetensors file of the first weights")
 	cmd.Flags().StringVar(&resume, "resume", "", "go on with a run: auto, that of the run directory, or its directory")
+	cmd.Flags().StringVar(&schedule, "replay-schedule", "", "schedule.rle of a run with the factor auto: make its choices again, and with them the run, bit for bit")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the run that is in the directory")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVarP(&quietRun, "quiet", "q", false, "show no progress")

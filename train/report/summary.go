@@ -31,7 +31,7 @@ type Summary struct {
 	Status   Status  `json:"status"`
 	Error    string  `json:"error,omitempty"` // of the status failed and diverged
 	Strategy string  `json:"strategy"`
-	Factor   float64 `json:"factor"`
+	Factor   float64 `json:"factor,omitempty"` // absent where it sets itself
 	Seed     uint64  `json:"seed"`
 	Target   string  `json:"target,omitempty"`
 
