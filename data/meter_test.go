@@ -82,7 +82,7 @@ func batches(every time.Duration) data.Seq[data.Batch] {
 	return func(yield func(data.Batch, error) bool) {
 		for n := int64(1); ; n++ {
 			time.Sleep(every)
-			if !yield(data.Batch{Reads: 8*n + 100}, nil) {
+			if !yield(data.Batch{Inputs: make([]data.Array, 1), Reads: 8*n + 100}, nil) {
 				return
 			}
 		}

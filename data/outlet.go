@@ -40,7 +40,8 @@ func (m *Meter) Outlet() Outlet {
 }
 
 // Taken passes on the batches of a [Prefetch] of a depth with a gauge, and
-// reports to the meter of ctx which of them were waited for.
+// reports to the meter of ctx which of them were waited for. Hollow ones do
+// not count.
 func Taken(ctx context.Context, in Seq[Batch], depth int, ready *Gauge) Seq[Batch] {
 	m, ok := ctx.Value(meterKey{}).(*Meter)
 	if !ok || depth < 1 {
@@ -49,7 +50,7 @@ func Taken(ctx context.Context, in Seq[Batch], depth int, ready *Gauge) Seq[Batc
 	return func(yield func(Batch, error) bool) {
 		waited := true
 		for b, err := range in {
-			if err == nil {
+			if err == nil && !b.Hollow() {
 				m.took(b.Reads, int64(depth), waited)
 			}
 			if !yield(b, err) {

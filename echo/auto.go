@@ -3,6 +3,7 @@ package echo
 import (
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/reprise-ml/reprise/data"
 )
@@ -39,14 +40,28 @@ func Repeatedly[T Item[T]](in data.Seq[T], a Automatic) data.Seq[T] {
 	}
 	return func(yield func(T, error) bool) {
 		data.Ahead(in, 1, nil, func(q *data.Queue[T]) {
-			c := &chooser[T]{Automatic: a, queue: q}
-			for {
-				x, err := c.next()
-				if errors.Is(err, data.End) || !yield(x, err) || err != nil {
-					return
-				}
-			}
+			c := &chooser[T]{Automatic: a, next: q.Next, nextOr: q.NextOr}
+			c.run(yield)
 		})
+	}
+}
+
+// Replayed yields what [Repeatedly] did when it made the choices of a.Replay, and ends with them. It runs no
+// goroutine. forget is told of an item that will not be copied any more, after what was
+// yielded last.
+func Replayed[T Item[T]](in data.Seq[T], a Automatic, forget func(T)) data.Seq[T] {
+	return func(yield func(T, error) bool) {
+		pull, stop := iter.Pull2(in)
+		defer stop()
+		next := func() (T, error) {
+			x, err, ok := pull()
+			if !ok {
+				err = data.End
+			}
+			return x, err
+		}
+		c := &chooser[T]{Automatic: a, next: next, forget: forget}
+		c.run(yield)
 	}
 }
 
@@ -56,8 +71,11 @@ var errReplay = errors.New("echo: the recorded schedule copies an item where the
 // chooser makes the choices between a fresh item and a copy.
 type chooser[T Item[T]] struct {
 	Automatic
-	queue  *data.Queue[T]
-	recent []used[T] // the next to be copied first
+	next   func() (T, error)
+	nextOr func(<-chan struct{}) (T, bool, error) // nil where there is nothing but a replay
+	forget func(T)                                // nil: nobody asks
+	gone   []T                                    // what forget is to be told of, after the item that is yielded
+	recent []used[T]                              // the next to be copied first
 	fresh  int
 	replay Choices // what is left of the first of Replay
 }
@@ -68,21 +86,38 @@ type used[T any] struct {
 	uses int
 }
 
-func (c *chooser[T]) next() (T, error) {
+func (c *chooser[T]) run(yield func(T, error) bool) {
+	for {
+		x, err := c.choose()
+		if errors.Is(err, data.End) || !yield(x, err) || err != nil {
+			return
+		}
+		if c.forget != nil {
+			for _, g := range c.gone {
+				c.forget(g)
+			}
+			c.gone = c.gone[:0]
+		}
+	}
+}
+
+func (c *chooser[T]) choose() (x T, err error) {
 	if fresh, replayed := c.replayed(); replayed {
 		if fresh {
-			return c.take(c.queue.Next())
+			return c.take(c.next())
 		}
 		if len(c.recent) == 0 {
-			var zero T
-			return zero, errReplay
+			return x, errReplay
 		}
 		return c.copy(), nil
 	}
-	if c.fresh < c.Fill || len(c.recent) == 0 {
-		return c.take(c.queue.Next())
+	if c.nextOr == nil {
+		return x, data.End
 	}
-	x, there, err := c.queue.NextOr(c.Ready.Empty())
+	if c.fresh < c.Fill || len(c.recent) == 0 {
+		return c.take(c.next())
+	}
+	x, there, err := c.nextOr(c.Ready.Empty())
 	if !there {
 		return c.copy(), nil
 	}
@@ -112,9 +147,7 @@ func (c *chooser[T]) take(x T, err error) (T, error) {
 	}
 	c.fresh++
 	c.Record.add(Choices{Fresh: 1})
-	if c.Max > 1 {
-		c.keep(used[T]{x, 1})
-	}
+	c.keep(used[T]{x, 1})
 	return x.Echo(0), nil
 }
 
@@ -123,18 +156,28 @@ func (c *chooser[T]) copy() T {
 	u := c.recent[0]
 	c.recent = c.recent[1:]
 	x := u.item.Echo(u.uses)
-	if u.uses++; u.uses < c.Max {
-		c.keep(u)
-	}
+	u.uses++
+	c.keep(u)
 	c.Record.add(Choices{Copies: 1})
 	return x
 }
 
-// keep puts an item behind the others, and lets go of the first where they are too many.
+// keep puts an item that may be used again behind the others, and lets go of the first where they are too many.
 func (c *chooser[T]) keep(u used[T]) {
+	if u.uses >= c.Max {
+		c.lose(u.item)
+		return
+	}
 	if len(c.recent) == c.Recent {
+		c.lose(c.recent[0].item)
 		c.recent[0] = used[T]{}
 		c.recent = c.recent[1:]
 	}
 	c.recent = append(c.recent, u)
+}
+
+func (c *chooser[T]) lose(x T) {
+	if c.forget != nil {
+		c.gone = append(c.gone, x)
+	}
 }

@@ -163,12 +163,30 @@ func (r *Run) weigh(from train.Progress) {
 	r.opening = r.scale.read(from)
 	r.weighed = r.opening
 	if e := r.Spec.Echo; e.Strategy != echo.None {
-		rows := max(1, e.ShuffleBatches) * r.Spec.Train.Batch
+		rows, factor := max(recentBatches, e.ShuffleBatches)*r.Spec.Train.Batch, 1.
 		if e.Strategy != echo.Batch {
 			rows = r.Spec.Stages.Shuffle.Items
 		}
-		r.reuse = &train.Reuse{Window: train.Window(rows, r.Spec.Train.Batch, float64(e.Factor))}
+		if e.Factor != echo.Auto {
+			factor = float64(e.Factor)
+		}
+		r.reuse = &train.Reuse{Window: train.Window(rows, r.Spec.Train.Batch, factor), Total: r.reused}
 	}
+}
+
+// recall remembers the uses of what was trained on before the run was resumed.
+func (r *Run) recall(step int64, b data.Batch) {
+	if r.reuse != nil {
+		r.reuse.Remember(step, b)
+	}
+}
+
+// uses are the uses of reads so far.
+func (r *Run) uses() train.Uses {
+	if r.reuse == nil {
+		return train.Uses{}
+	}
+	return r.reuse.Total
 }
 
 // rates are those of the time between two readings, and of the uses since
@@ -181,13 +199,10 @@ func (r *Run) rates(from, now reading, used train.Uses) report.Rates {
 	if b := r.scale.between(from, now); b.Up > 0 && b.Down > 0 {
 		rates.TUp, rates.TDown, rates.R = &b.Up, &b.Down, pointer(b.R())
 	}
-	if r.reuse == nil {
-		return rates
-	}
-	if repeats := r.reuse.Uses().Repeats(used); repeats > 0 {
+	if repeats := r.uses().Repeats(used); repeats > 0 {
 		rates.Repeats = &repeats
 	}
-	if lag, ok := r.reuse.Uses().Lag(used); ok {
+	if lag, ok := r.uses().Lag(used); ok {
 		rates.Lag = &lag
 	}
 	return rates

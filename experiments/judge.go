@@ -24,9 +24,7 @@ const (
 func (r *Run) note(p train.Progress, b data.Batch) error {
 	r.losses += p.Last.Loss
 	if r.reuse != nil {
-		if err := r.reuse.Observe(p, b); err != nil {
-			return err
-		}
+		r.reuse.Follow(p.Steps, b)
 	}
 	if r.ema != nil {
 		if err := r.ema.Update(vectors(r.learner)); err != nil {
@@ -73,9 +71,7 @@ func (r *Run) logTraining(p train.Progress, _ data.Batch) error {
 	l.DuplicateShare = pointer(float64(p.Duplicates-r.since.Duplicates) / examples)
 	now := r.scale.read(p)
 	l.Rates = r.rates(r.weighed, now, r.used)
-	if r.weighed = now; r.reuse != nil {
-		r.used = r.reuse.Uses()
-	}
+	r.weighed, r.used = now, r.uses()
 	r.since, r.losses = p, 0
 	return r.metrics.Write(l)
 }
@@ -101,12 +97,13 @@ func (r *Run) judge(ctx context.Context, p train.Progress) error {
 	defer r.storage.Resume()
 	r.meter.Pause()
 	defer r.meter.Resume()
-	r.judged = p.Steps
+	r.judged, r.owed = p.Steps, true
 	return r.averaged(func() error {
 		found, err := r.evaluate(ctx, "validation", r.data.Validation)
 		if err != nil {
 			return err
 		}
+		r.owed = false
 		if math.IsNaN(found.Loss) || math.IsInf(found.Loss, 0) {
 			return train.Diverged{Step: p.Steps, What: fmt.Sprintf("the loss of the validation data is %g", found.Loss)}
 		}
@@ -192,10 +189,13 @@ func (r *Run) save(name string, p train.Progress) error {
 // with err.
 func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summary, error) {
 	errs := []error{err} // in one list, so that a caller sees whether there is more than the end itself
+	if ctx.Err() != nil && (r.whole == p.Steps || r.owed) {
+		errs = append(errs, r.keep(p)) // of the moment before the lines below
+	}
 	if p.Steps > r.since.Steps {
 		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
-	errs = append(errs, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	errs = append(errs, r.noteSchedule(), r.averaged(func() error { return r.save(FinalWeights, p) }))
 	if errors.Join(errs...) == nil {
 		errs = append(errs, r.test(ctx, p))
 	}

@@ -23,6 +23,7 @@ import (
 type lab struct {
 	Records int `yaml:"records"` // of train; 0 means no end
 
+	more  int                                                      // further records of train, which no Spec tells of
 	noise int                                                      // 0 to 255
 	turn  int                                                      // from this record of train on, classes are the wrong way round; 0 means nowhere
 	swap  bool                                                     // classes of validation are the wrong way round
@@ -52,6 +53,8 @@ func (l *lab) Open(base string) (data.Source, error) {
 		n = 16
 	case n == 0:
 		n = data.Endless
+	default:
+		n += l.more
 	}
 	return &labPart{l, base, n}, nil
 }
@@ -123,9 +126,13 @@ func (d *drowsy) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
 // slow is SGD whose step takes 10 ms of the time of a synctest bubble.
 type slow struct {
 	optim.SGD `yaml:",inline"`
+	step      func() // is told of every step, unless it is nil
 }
 
 func (o *slow) Step(weights []gorgonia.ValueGrad) error {
+	if o.step != nil {
+		o.step()
+	}
 	time.Sleep(10 * time.Millisecond)
 	return o.SGD.Step(weights)
 }

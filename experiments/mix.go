@@ -14,6 +14,9 @@ func (s Spec) mix(ctx context.Context, batches data.Seq[data.Batch], afterEcho b
 		return batches
 	}
 	return data.Map(ctx, batches, 1, data.Measured(ctx, data.StageMix, func(_ context.Context, b data.Batch) (data.Batch, error) {
+		if b.Hollow() {
+			return b, nil
+		}
 		return s.Input.Mix.Batch(b, b.Rand(s.stage("mix")))
 	}))
 }

@@ -70,7 +70,7 @@ type PlaceReport struct {
 	Limit  *float64 `json:"useful_factor"`    // above which the speed-up cannot grow; null where it always can, slowly
 	Most   float64  `json:"speedup_at_most"`  // at any factor up to 1024
 
-	Factor float64 `json:"factor"`                // of the Spec, 2 where it does not echo; of what follows
+	Factor float64 `json:"factor"`                // of the Spec, R where it is auto, 2 where it does not echo; of what follows
 	Fresh  float64 `json:"fresh_example_seconds"` // predicted
 	Bound  float64 `json:"speedup_bound"`         // at this factor
 }
@@ -78,7 +78,7 @@ type PlaceReport struct {
 // ProfileRun is the pipeline and the step together.
 type ProfileRun struct {
 	Strategy    echo.Strategy `json:"strategy"`
-	Factor      float64       `json:"factor"`
+	Factor      float64       `json:"factor"`            // realised, where it sets itself
 	Predicted   float64       `json:"predicted_seconds"` // for a fresh example
 	Measured    float64       `json:"measured_seconds"`
 	Bound       float64       `json:"speedup_bound"` // of training, against no echo, where a repeat is worth a fresh example
@@ -95,7 +95,8 @@ type profiler struct {
 	encoded []data.Example // in memory, as they are read
 	decoded []data.Example
 	formed  []data.Batch
-	reading int // records that the measurement of reading went through
+	factor  float64 // of the Spec, R where it sets itself, 2 where there is no echo
+	reading int     // records that the measurement of reading went through
 	out     Profile
 }
 
@@ -165,11 +166,15 @@ func (p *profiler) stages() error {
 	if err := p.cold(); err != nil {
 		return err
 	}
-	factor := 2.0
-	if s.Echo.Strategy != echo.None {
-		factor = float64(s.Echo.Factor)
+	switch e := s.Echo; {
+	case e.Strategy == echo.None:
+		p.factor = 2
+	case e.Factor == echo.Auto:
+		p.factor = min(max(p.out.at(e.Strategy).R(), 1), float64(e.Max))
+	default:
+		p.factor = float64(e.Factor)
 	}
-	p.out.conclude(factor)
+	p.out.conclude(p.factor)
 	p.out.leaveOut(s)
 	return nil
 }
@@ -181,7 +186,7 @@ const memory = 128 << 20
 func (p *profiler) load() (err error) {
 	s := p.Spec
 	n := max(2*s.Train.Batch, 64)
-	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults), n, memory); err != nil {
+	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults, data.Replay{}), n, memory); err != nil {
 		return err
 	}
 	decoded := data.Decode(p.ctx, again(p.encoded), s.Stages.Workers, p.faults)
@@ -211,12 +216,12 @@ func (p *profiler) alone(w work, workers int) (Pace, error) {
 	b := s.Train.Batch
 	switch w.stage {
 	case data.StageRead:
-		pace, items, err := paceOf(s.read(p.ctx, p.data.Train, p.through, p.faults), p.each, s.Stages.Readers)
+		pace, items, err := paceOf(s.read(p.ctx, p.data.Train, p.through, p.faults, data.Replay{}), p.each, s.Stages.Readers)
 		if p.reading = items; err != nil || p.simulated() {
 			return pace.over(b), err
 		}
 		// The same records once more: they are in memory now.
-		pace, _, err = paceOf(first(s.read(p.ctx, p.data.Train, p.through, p.faults), items), p.each, items)
+		pace, _, err = paceOf(first(s.read(p.ctx, p.data.Train, p.through, p.faults, data.Replay{}), items), p.each, items)
 		return pace.over(b), err
 	case data.StageDecode:
 		pace, err := bestPace(data.Decode(p.ctx, again(p.encoded), workers, p.faults), p.each, 2*workers)
@@ -262,7 +267,7 @@ func (p *profiler) whole(e echo.Spec) data.Seq[data.Batch] {
 	s := p.Spec
 	s.Echo, s.Stages.Shuffle = e.WithDefaults(), Buffer{Items: 1}
 	s.Echo.ShuffleBatches = 0
-	return s.Pipeline(p.ctx, p.data.Train, p.through, p.faults)
+	return s.Pipeline(p.ctx, p.data.Train, p.through, p.faults, Start{})
 }
 
 // together runs the pipeline with the step: without an echo, and with that of
@@ -273,18 +278,19 @@ func (p *profiler) together() error {
 		echoes = append(echoes, p.Spec.Echo)
 	}
 	for _, e := range echoes {
-		var run train.Progress
-		least := int64(2*float64(e.Factor)) + 2
+		least := int64(2*p.factor) + 2
 		done := func(at train.Progress) bool {
 			return at.Elapsed >= 2*p.each && at.Steps >= least || at.Steps >= mostItems
 		}
-		run, err := train.Run(p.ctx, run, p.learner, p.whole(e), done)
+		run, err := train.Run(p.ctx, train.Progress{}, p.learner, p.whole(e), done)
 		if err != nil {
 			return err
 		}
 		b, f := p.out.at(e.Strategy), float64(e.Factor)
-		// A step is a batch's share of the fresh ones. The wait for the first
-		// batch is not in Elapsed, so that it has a step too many.
+		if e.Factor == echo.Auto {
+			f = float64(run.Examples) / float64(run.Fresh)
+		}
+		// The wait for the first batch is not among those of the run.
 		steps := float64(run.Steps)
 		each := run.Wait.Seconds()/(steps-1) + run.Compute.Seconds()/steps
 		p.out.Runs = append(p.out.Runs, ProfileRun{

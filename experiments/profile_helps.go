@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/augment"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/jpeg"
 	"github.com/reprise-ml/reprise/train"
 )
@@ -41,7 +42,6 @@ func (p *profiler) helps() error {
 // help notes a change that gives stages other paces. Of before and after it is
 // that of the first stage.
 func (p *profiler) help(what string, stages []string, paces []Pace) {
-	e := p.Spec.Echo
 	changed := p.out
 	changed.Stages = slices.Clone(p.out.Stages)
 	h := Help{What: what}
@@ -51,8 +51,12 @@ func (p *profiler) help(what string, stages []string, paces []Pace) {
 			h.Before, h.After = h.Before+s.Seconds, h.After+paces[j].Seconds
 		}
 	}
+	factor := p.factor
+	if p.Spec.Echo.Strategy == echo.None {
+		factor = 1
+	}
 	fresh := func(of Profile) float64 {
-		return of.at(e.Strategy).Time(float64(e.Factor)) / float64(p.out.Batch)
+		return of.at(p.Spec.Echo.Strategy).Time(factor) / float64(p.out.Batch)
 	}
 	h.FreshBefore, h.FreshAfter = fresh(p.out), fresh(changed)
 	p.out.Helps = append(p.out.Helps, h)
@@ -245,7 +249,7 @@ func (p *profiler) cold() error {
 		return nil
 	}
 	had, size := fetched(), int64(0)
-	records := p.Spec.read(p.ctx, p.data.Train, p.through, p.faults)
+	records := p.Spec.read(p.ctx, p.data.Train, p.through, p.faults, data.Replay{})
 	limited := func(yield func(data.Example, error) bool) {
 		n := 0
 		for e, err := range records {

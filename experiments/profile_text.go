@@ -69,7 +69,7 @@ func (p Profile) writeRuns(b *strings.Builder) {
 	for _, r := range p.Runs {
 		name := "no echo"
 		if r.Strategy != echo.None {
-			name = fmt.Sprintf("%s ×%g", r.Strategy, r.Factor)
+			name = fmt.Sprintf("%s ×%s", r.Strategy, factor(r.Factor))
 		}
 		grid = append(grid, []string{"  " + name + ", a fresh example", Seconds(r.Predicted), Seconds(r.Measured), fmt.Sprintf("%.0f %%", 100*r.Utilisation)})
 	}

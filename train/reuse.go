@@ -2,21 +2,20 @@ package train
 
 import "github.com/reprise-ml/reprise/data"
 
-// Reuse is the Observer that follows how often reads are used and at what
-// distance. It remembers the last use of each of the latest Window reads, in
+// Reuse follows how often reads are used and at what distance. It remembers the last use of each of the latest Window reads, in
 // 8 bytes each; a use that comes later than that counts as a first one.
 type Reuse struct {
-	Window int // reads, at least 1
+	Window int  // reads, at least 1
+	Total  Uses // so far
 
-	uses Uses
 	last []use // ring: of a read at read mod Window
 }
 
 // Uses are totals of a [Reuse].
 type Uses struct {
-	Rows  int64 // trained on
-	Reads int64 // used for the first time
-	Steps int64 // between each use of a read and the one before; 0 within a batch
+	Rows  int64 `json:"rows"`  // trained on
+	Reads int64 `json:"reads"` // used for the first time
+	Steps int64 `json:"steps"` // between each use of a read and the one before; 0 within a batch
 }
 
 // use is the last one of a read. The lowest bits tell reads of one place in
@@ -33,9 +32,6 @@ type use struct {
 func Window(buffer, batch int, factor float64) int {
 	return int(8*float64(buffer)/factor) + 4*batch
 }
-
-// Uses returns the totals so far.
-func (r *Reuse) Uses() Uses { return r.uses }
 
 // Repeats is the mean number of uses of a read since an earlier moment; 0
 // where no read was used for the first time.
@@ -56,21 +52,27 @@ func (u Uses) Lag(since Uses) (steps float64, ok bool) {
 	return float64(u.Steps-since.Steps) / float64(again), true
 }
 
-// Observe implements [Observer].
-func (r *Reuse) Observe(p Progress, b data.Batch) error {
+// Follow counts the rows of the batch of a step.
+func (r *Reuse) Follow(step int64, b data.Batch) {
 	if r.last == nil {
 		r.last = make([]use, max(r.Window, 1))
 	}
 	for _, o := range b.Origins {
 		u := &r.last[o.Read%int64(len(r.last))]
-		now := use{uint32(o.Read + 1), uint32(p.Steps)}
-		r.uses.Rows++
+		now := use{uint32(o.Read + 1), uint32(step)}
+		r.Total.Rows++
 		if u.read == now.read {
-			r.uses.Steps += int64(now.step - u.step)
+			r.Total.Steps += int64(now.step - u.step)
 		} else {
-			r.uses.Reads++
+			r.Total.Reads++
 		}
 		*u = now
 	}
-	return nil
+}
+
+// Remember is Follow without counting, for steps that Total has already.
+func (r *Reuse) Remember(step int64, b data.Batch) {
+	total := r.Total
+	r.Follow(step, b)
+	r.Total = total
 }

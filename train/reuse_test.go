@@ -33,14 +33,14 @@ func follow(t *testing.T, factor echo.Factor, m, batch, steps int) (train.Uses, 
 	var from train.Progress
 	p, err := train.Run(t.Context(), train.Progress{}, idle{}, batches, func(p train.Progress) bool {
 		if p.Steps == int64(steps/5) { // the buffer is mixed by then
-			half, from = reuse.Uses(), p
+			half, from = reuse.Total, p
 		}
 		return p.Steps == int64(steps)
-	}, reuse)
+	}, train.ObserverFunc(func(p train.Progress, b data.Batch) error { reuse.Follow(p.Steps, b); return nil }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := reuse.Uses()
+	u := reuse.Total
 	p.Duplicates -= from.Duplicates
 	p.Examples -= from.Examples
 	return train.Uses{Rows: u.Rows - half.Rows, Reads: u.Reads - half.Reads, Steps: u.Steps - half.Steps}, p
@@ -99,11 +99,9 @@ func TestTheLagIsThatBetweenUses(t *testing.T) {
 		for _, read := range reads {
 			b.Origins = append(b.Origins, data.Origin{Read: read})
 		}
-		if err := r.Observe(train.Progress{Steps: int64(step + 1)}, b); err != nil {
-			t.Fatal(err)
-		}
+		r.Follow(int64(step+1), b)
 	}
-	u := r.Uses()
+	u := r.Total
 	if lag, ok := u.Lag(train.Uses{}); u != (train.Uses{Rows: 8, Reads: 4, Steps: 1 + 1 + 0 + 3}) || !ok || lag != 1.25 || u.Repeats(train.Uses{}) != 2 {
 		t.Errorf("%+v, lag %g", u, lag)
 	}
@@ -112,14 +110,21 @@ func TestTheLagIsThatBetweenUses(t *testing.T) {
 	}
 }
 
+func TestWhatIsRememberedIsNotCountedAndItsNextUseIs(t *testing.T) {
+	r := &train.Reuse{Window: 8, Total: train.Uses{Rows: 1, Reads: 1}}
+	r.Remember(1, data.Batch{Origins: []data.Origin{{Read: 5}}})
+	r.Follow(4, data.Batch{Origins: []data.Origin{{Read: 5}}})
+	if r.Total != (train.Uses{Rows: 2, Reads: 1, Steps: 3}) {
+		t.Errorf("%+v", r.Total)
+	}
+}
+
 func TestAUseAfterTheWindowIsAFirstOne(t *testing.T) {
 	r := &train.Reuse{Window: 3}
 	for step, read := range []int64{0, 1, 2, 3, 0} {
-		if err := r.Observe(train.Progress{Steps: int64(step + 1)}, data.Batch{Origins: []data.Origin{{Read: read}}}); err != nil {
-			t.Fatal(err)
-		}
+		r.Follow(int64(step+1), data.Batch{Origins: []data.Origin{{Read: read}}})
 	}
-	if u := r.Uses(); u != (train.Uses{Rows: 5, Reads: 5}) {
+	if u := r.Total; u != (train.Uses{Rows: 5, Reads: 5}) {
 		t.Errorf("%+v", u)
 	}
 }

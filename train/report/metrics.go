@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,23 +62,59 @@ type Line struct {
 // so that a killed run leaves whole lines.
 type Metrics struct {
 	jsonl, csv *os.File
+	lines      int
 }
 
 // OpenMetrics begins both files in a directory; what they held is lost.
 func OpenMetrics(dir string) (*Metrics, error) {
-	var m Metrics
-	for name, f := range map[string]**os.File{"metrics.jsonl": &m.jsonl, "metrics.csv": &m.csv} {
-		var err error
-		if *f, err = os.Create(filepath.Join(dir, name)); err != nil {
-			m.Close()
-			return nil, fmt.Errorf("report: %w", err)
-		}
+	m, err := openMetrics(dir, os.O_TRUNC)
+	if err != nil {
+		return nil, err
 	}
 	if err := writeCSV(m.csv, columns()); err != nil {
 		m.Close()
 		return nil, err
 	}
+	return m, nil
+}
+
+// ContinueMetrics opens both files to go on after so many lines; what follows
+// them is cut off. It is an error if there are fewer.
+func ContinueMetrics(dir string, lines int) (*Metrics, error) {
+	if err := CutLines(filepath.Join(dir, "metrics.jsonl"), lines); err != nil {
+		return nil, err
+	}
+	if err := CutLines(filepath.Join(dir, "metrics.csv"), lines+1); err != nil { // with its header
+		return nil, err
+	}
+	m, err := openMetrics(dir, os.O_APPEND)
+	if err == nil {
+		m.lines = lines
+	}
+	return m, err
+}
+
+func openMetrics(dir string, how int) (*Metrics, error) {
+	var m Metrics
+	for name, f := range map[string]**os.File{"metrics.jsonl": &m.jsonl, "metrics.csv": &m.csv} {
+		var err error
+		if *f, err = os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|how, 0o666); err != nil {
+			m.Close()
+			return nil, fmt.Errorf("report: %w", err)
+		}
+	}
 	return &m, nil
+}
+
+// Lines returns how many lines the files hold.
+func (m *Metrics) Lines() int { return m.lines }
+
+// Sync flushes both files to storage.
+func (m *Metrics) Sync() error {
+	if err := errors.Join(m.jsonl.Sync(), m.csv.Sync()); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
 }
 
 // Write appends a line to both files. It sets V.
@@ -91,6 +128,7 @@ func (m *Metrics) Write(l Line) error {
 	if _, err := m.jsonl.Write(append(text, '\n')); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	m.lines++
 	return writeCSV(m.csv, cells(l))
 }
 

@@ -31,7 +31,7 @@ type Summary struct {
 	Status   Status  `json:"status"`
 	Error    string  `json:"error,omitempty"` // of the status failed and diverged
 	Strategy string  `json:"strategy"`
-	Factor   float64 `json:"factor"`
+	Factor   float64 `json:"factor,omitempty"` // absent where it sets itself
 	Seed     uint64  `json:"seed"`
 	Target   string  `json:"target,omitempty"`
 
@@ -50,6 +50,8 @@ type Summary struct {
 	Reads         int64   `json:"reads"`
 	BadReads      int64   `json:"bad_reads"`             // of them, reads of damaged records, which were skipped
 	BadRecords    int     `json:"bad_records"`           // distinct damaged records met
+	Resumes       int     `json:"resumes"`               // from a checkpoint, after the run had been interrupted or killed
+	ResumeReads   int64   `json:"resume_reads"`          // made again to fill the buffers at those; not in reads
 	Turned        int     `json:"exif_turned,omitempty"` // distinct training pictures whose EXIF orientation is not upright
 	EchoFactor    float64 `json:"echo_factor"`           // examples / fresh_examples
 	WallSeconds   float64 `json:"wall_seconds"`
