@@ -55,7 +55,7 @@ func (p pace) sets(e echo.Spec) []string {
 	sets := []string{
 		"pipeline={shuffle: 24, readers: 2, workers: 2, prefetch: 4}", "train.optimizer=slow", "stop.max_steps=120", "log.every=40 steps", "evaluate.every=30 steps",
 		fmt.Sprintf("input.augment=[drowsy: {nap: %v}]", max(ms(p.augment/4), 1)),
-		fmt.Sprintf("echo={strategy: %s, factor: %g}", e.Strategy, float64(e.Factor)),
+		fmt.Sprintf("echo={strategy: %s, factor: %v}", e.Strategy, e.Factor),
 	}
 	if p.pipe > 0 {
 		sets = append(sets, fmt.Sprintf("storage.simulate.bandwidth=%g", 8*192/(p.pipe/1000)))
@@ -106,6 +106,18 @@ func TestBothSidesOfAnEchoAreMeasuredWhileTraining(t *testing.T) {
 						t.Errorf("%+v, %s by %g: in %s the utilisation is %g, want %g", p, place, float64(e), name, *got.Utilisation, want)
 					}
 				}
+			}
+		}
+	}
+}
+
+func TestBothSidesAreMeasuredWithAnAutomaticFactorToo(t *testing.T) {
+	for _, p := range []pace{{pipe: 40, decode: 2, augment: 1}, {latency: 30, decode: 5, augment: 1}, {pipe: 5, decode: 4, augment: 2}} {
+		for _, place := range []echo.Strategy{echo.Example, echo.Batch} {
+			up, down := p.sides(place)
+			line, _ := paced(t, p, echo.Spec{Strategy: place, Factor: echo.Auto})
+			if line.TUp == nil || math.Abs(*line.TUp*1000/up-1) > 0.06 || math.Abs(*line.TDown*1000/down-1) > 0.04 || *line.Utilisation < 0.95 {
+				t.Errorf("%+v, %s: %s up and %s down, want %g and %g ms, utilisation %g", p, place, show(line.TUp), show(line.TDown), up, down, *line.Utilisation)
 			}
 		}
 	}
