@@ -40,11 +40,9 @@ is forgotten, and the newer half read again.`,
 				return err
 			}
 			var held bytes.Buffer
-			var out io.Writer = os.Stdout
+			var out io.Writer = &after{os.Stdout, g.Prompt}
 			if asJSON {
 				out = &held
-			} else if _, err := io.WriteString(out, g.Prompt); err != nil {
-				return err
 			}
 			made, err := s.Generate(cmd.Context(), weights, g, out)
 			if errors.Is(err, experiments.ErrNoLanguageModel) {
@@ -59,7 +57,8 @@ is forgotten, and the newer half read again.`,
 				}{g.Prompt, held.String(), g.Seed, made})
 			}
 			if !asJSON && made.Tokens > 0 {
-				fmt.Println()
+				_, end := io.WriteString(out, "\n")
+				err = errors.Join(err, end)
 			}
 			return err
 		},
@@ -73,4 +72,21 @@ is forgotten, and the newer half read again.`,
 	cmd.Flags().StringArrayVar(&sets, "set", nil, "change a value of the run's spec, such as data.source.text.tokenizer=FILE")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON, at the end")
 	return cmd
+}
+
+// after writes a text before the first that is written to it, so that where nothing is made nothing is written.
+type after struct {
+	to   io.Writer
+	text string // left to be written
+}
+
+func (a *after) Write(p []byte) (int, error) {
+	if a.text != "" {
+		text := a.text
+		a.text = ""
+		if _, err := io.WriteString(a.to, text); err != nil {
+			return 0, err
+		}
+	}
+	return a.to.Write(p)
 }
