@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
 )
 
 func TestStatsAreThoseOfThePictures(t *testing.T) {
