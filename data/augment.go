@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+
+	"github.com/reprise-ml/reprise/internal/jpeg"
 )
 
 // Augmentation makes a new picture of a decoded one, drawing from r. It must
@@ -16,19 +19,27 @@ type Augmentation interface {
 // workers goroutines, and leaves it as 8-bit pixels. All draws are keyed by
 // seed and the example's origin. Other inputs pass as they are.
 func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
-	return Map(ctx, in, workers, measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
-		p, ok := e.Input.(Picture)
-		if !ok {
-			return e, nil
-		}
+	resamplers := sync.Pool{New: func() any { return new(jpeg.Resampler) }}
+	augment := Measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
+		p := e.Input.(Picture)
+		resampler := resamplers.Get().(*jpeg.Resampler)
+		defer resamplers.Put(resampler)
 		r := e.Rand(seed)
 		for _, a := range augs {
 			var err error
+			p.resampler = resampler
 			if p, err = a.Augment(p, r); err != nil {
 				return Example{}, fmt.Errorf("data: augmenting record %d with %T: %w", e.Origin.Index, a, err)
 			}
 		}
+		p.resampler = nil
 		e.Input = p.RGB()
 		return e, nil
-	}))
+	})
+	return Map(ctx, in, workers, func(ctx context.Context, e Example) (Example, error) {
+		if _, ok := e.Input.(Picture); !ok {
+			return e, nil
+		}
+		return augment(ctx, e)
+	})
 }

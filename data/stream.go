@@ -127,7 +127,7 @@ func (in *interleaving) close() {
 // turn yields records, one stream after the other, until no more than left
 // streams are open. It reports whether to go on.
 func (in *interleaving) turn(left int, yield func(Example, error) bool) bool {
-	next := measured(in.ctx, StageRead, func(_ context.Context, s *stream) (pulled, error) {
+	next := Measured(in.ctx, StageStreams, func(_ context.Context, s *stream) (pulled, error) {
 		e, err, ok := s.next()
 		return pulled{e, ok}, err
 	})

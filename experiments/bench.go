@@ -20,8 +20,8 @@ import (
 // say what it is like and which optimizer they are trained with: see [Benched].
 type StepBench struct {
 	Model   string        // name in the registry, with settings: resnet_cifar:depth=20
-	Batch   int           // rows of the step
-	Threads int           // that compute it
+	Batch   int           // rows of the step, at most 2^20
+	Threads int           // that compute it, at most 1024
 	Time    time.Duration // to measure for, after the warm-up; at least one step is
 	Ops     bool          // break the step down into its operations
 }
@@ -41,7 +41,7 @@ type StepTimes struct {
 	TokensPerSecond       float64  `json:"tokens_per_second,omitempty"`      // of language models, of the median step
 	TokensPerSecondBest   float64  `json:"tokens_per_second_best,omitempty"` // of the fastest
 	GFLOPS                float64  `json:"gflops"`                           // 1e9 products and sums a second in convolutions, linear layers and attention, of the median step
-	AllocsPerStep         float64  `json:"allocs_per_step"`                  // objects
+	AllocsPerStep         float64  `json:"allocs_per_step"`                  // objects, with the few that Go's runtime makes for itself meanwhile
 	PeakRSS               int64    `json:"peak_rss_bytes"`                   // of the process; 0 where the system does not tell
 	Ops                   []OpTime `json:"ops,omitempty"`                    // the slowest first
 
@@ -66,10 +66,10 @@ func (b StepBench) Check(r Registry) error {
 		return err
 	}
 	switch {
-	case b.Batch < 1:
-		return fmt.Errorf("the batch is %d, want at least 1", b.Batch)
-	case b.Threads < 1:
-		return fmt.Errorf("the threads are %d, want at least 1", b.Threads)
+	case b.Batch < 1 || b.Batch > mostRows:
+		return fmt.Errorf("the batch is %d, want 1 to %d", b.Batch, mostRows)
+	case b.Threads < 1 || b.Threads > mostThreads:
+		return fmt.Errorf("the threads are %d, want 1 to %d", b.Threads, mostThreads)
 	case b.Time <= 0:
 		return fmt.Errorf("the time is %v, want more than 0", b.Time)
 	}

@@ -165,10 +165,12 @@ func TestBenchesOutOfRangeAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*StepBench){
-		"batch":   func(b *StepBench) { b.Batch = 0 },
-		"threads": func(b *StepBench) { b.Threads = 0 },
-		"time":    func(b *StepBench) { b.Time = 0 },
-		"not 20":  func(b *StepBench) { b.Model = "resnet:depth=20" },
+		"batch is 0, want 1 to":       func(b *StepBench) { b.Batch = 0 },
+		"batch is 1048577, want 1 to": func(b *StepBench) { b.Batch = 1<<20 + 1 },
+		"threads are 0, want 1 to":    func(b *StepBench) { b.Threads = 0 },
+		"threads are 1025, want 1 to": func(b *StepBench) { b.Threads = 1025 },
+		"time is 0s":                  func(b *StepBench) { b.Time = 0 },
+		"not 20":                      func(b *StepBench) { b.Model = "resnet:depth=20" },
 	} {
 		b := good
 		change(&b)

@@ -41,7 +41,7 @@ func (a Arm) String() string {
 	if a.Strategy == echo.None {
 		return "none"
 	}
-	return fmt.Sprintf("%s ×%g", a.Strategy, float64(a.Factor))
+	return fmt.Sprintf("%s ×%v", a.Strategy, a.Factor)
 }
 
 // Arms returns the rows: none first where it is asked for, and each other
@@ -156,20 +156,17 @@ func (c Comparison) settle(ctx context.Context, s Spec) (Spec, error) {
 	}
 	before, err := os.ReadFile(path)
 	if err == nil {
-		var earlier struct {
-			Storage StorageSpec `yaml:"storage"`
-		}
-		if err := yaml.Unmarshal(before, &earlier); err != nil {
+		if s.Storage, err = s.Storage.measuredAs(before); err != nil {
 			return s, fmt.Errorf("comparison: %s: %w", path, err)
 		}
-		if s.Storage.UpstreamRatio > 0 && s.Storage.UpstreamRatio == earlier.Storage.Measured && s.Storage.Measured == 0 {
-			s.Storage = earlier.Storage
-		}
 		now, err := s.text()
-		if err == nil && !bytes.Equal(now, before) {
-			err = fmt.Errorf("comparison: %s holds one of another spec (see %s); want another directory (--out)", c.Dir, path)
+		if err != nil {
+			return s, err
 		}
-		return s, err
+		if err := sameRun(now, before); err != nil {
+			return s, SpecError{fmt.Errorf("comparison: %s holds one of another spec: %w; want another directory (--out)", c.Dir, err)}
+		}
+		return s, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return s, fmt.Errorf("comparison: %w", err)
@@ -218,14 +215,19 @@ func (s Spec) text() ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// one makes the run of an arm with the n-th seed, or reads what it found.
+// one makes the run of an arm with the n-th seed, goes on with it, or reads
+// what it found.
 func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Summary, error) {
 	s.Echo.Strategy, s.Echo.Factor = arm.Strategy, arm.Factor
+	if arm.Factor != echo.Auto {
+		s.Echo.Max = 0
+	}
+	s.Echo = s.Echo.WithDefaults()
 	if arm.Strategy != echo.Batch {
 		s.Echo.ShuffleBatches = 0
 	}
 	s.Seed += uint64(n)
-	s.Name = fmt.Sprintf("%s-%g-seed-%d", arm.Strategy, float64(arm.Factor), s.Seed)
+	s.Name = fmt.Sprintf("%s-%v-seed-%d", arm.Strategy, arm.Factor, s.Seed)
 	dir := filepath.Join(c.Dir, s.Name)
 	if summary, err := report.ReadSummary(dir); err == nil && finished(summary.Status) {
 		if err := c.same(dir, s); err != nil {
@@ -234,7 +236,7 @@ func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Sum
 		c.Notice(fmt.Sprintf("%s is finished already", s.Name))
 		return summary, nil
 	}
-	run := Run{Spec: s, Dir: dir, Force: true, Notice: c.Notice}
+	run := Run{Spec: s, Dir: dir, Resume: true, Notice: c.Notice}
 	if c.Progress != nil {
 		run.Progress = c.Progress(fmt.Sprintf("%v, seed %d", arm, s.Seed), s)
 	}

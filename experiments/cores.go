@@ -31,10 +31,10 @@ func (r *Run) watchWorkers(meter *data.Meter) train.Observer {
 	var before time.Duration
 	var from train.Progress
 	return train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
-		switch p.Steps {
-		case 1:
+		switch {
+		case from.Steps == 0: // the first, also of a run that is resumed
 			before, from = busy(), p
-		case watchedSteps:
+		case p.Steps == watchedSteps:
 			cores := (busy() - before).Seconds() / (p.Elapsed - from.Elapsed).Seconds()
 			r.summary.WorkerCores = &cores
 		}

@@ -174,7 +174,7 @@ func (d *Dataset) check(s Spec) error {
 		for _, span := range []struct {
 			key  string
 			unit Unit
-		}{{"evaluate.every", s.Evaluate.Every.Unit}, {"log.every", s.Log.Every.Unit}, {"train.rate.horizon", s.Train.Rate.Horizon.Unit}} {
+		}{{"evaluate.every", s.Evaluate.Every.Unit}, {"log.every", s.Log.Every.Unit}, {"checkpoint.every", s.Checkpoint.Every.Unit}, {"train.rate.horizon", s.Train.Rate.Horizon.Unit}} {
 			if span.unit == Epochs {
 				return fmt.Errorf("%s: is in epochs, and the training data has no end", span.key)
 			}

@@ -41,6 +41,8 @@ func defaults() Spec {
 		},
 		Evaluate: EvaluateSpec{Batch: 250},
 		Log:      LogSpec{Every: Span{50, Steps}, Progress: 10 * time.Second},
+
+		Checkpoint: CheckpointSpec{Every: Span{500, Steps}, Keep: 2},
 	}
 }
 
@@ -150,8 +152,9 @@ func (s Spec) problems() []error {
 		check("train.ema", s.Train.EMA.Check())
 	}
 	errs = append(errs, s.Train.Rate.problems()...)
-	within("train.batch", s.Train.Batch, 1, 1<<20)
-	within("evaluate.batch", s.Evaluate.Batch, 1, 1<<20)
+	within("train.batch", s.Train.Batch, 1, mostRows)
+	within("checkpoint.keep", s.Checkpoint.Keep, 0, 1000)
+	within("evaluate.batch", s.Evaluate.Batch, 1, mostRows)
 	within("pipeline.readers", s.Stages.Readers, 1, 4096)
 	within("pipeline.workers", s.Stages.Workers, 1, 4096)
 	within("pipeline.prefetch", s.Stages.Prefetch.Items, 0, 1024)

@@ -38,17 +38,13 @@ type ClassError struct {
 // LoadRun reads the Spec of a run directory, and the path of its best
 // weights.
 func (r Registry) LoadRun(dir string, sets ...string) (Spec, string, error) {
-	config := filepath.Join(dir, "config.yaml")
-	if !exists(config) {
-		return Spec{}, "", fmt.Errorf("%s is no run directory: it has no config.yaml", dir)
+	s, err := r.LoadConfig(dir, sets...)
+	if err != nil {
+		return s, "", err
 	}
 	weights := filepath.Join(dir, BestWeights)
 	if !exists(weights) {
-		return Spec{}, "", fmt.Errorf("%s has no %s: the run ended before its first evaluation", dir, BestWeights)
-	}
-	s, err := r.Load(config, sets...)
-	if err != nil {
-		return s, "", SpecError{err}
+		return s, "", fmt.Errorf("%s has no %s: the run ended before its first evaluation", dir, BestWeights)
 	}
 	return s, weights, nil
 }

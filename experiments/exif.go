@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/reprise-ml/reprise/data"
@@ -31,7 +32,9 @@ type turned struct {
 
 // watch returns a reader that reads as read does, and notes such pictures.
 func (t *turned) watch(read data.Reader) data.Reader {
-	t.first = map[int]int64{}
+	if t.first == nil {
+		t.first = map[int]int64{}
+	}
 	return func(ctx context.Context, o data.Origin) (data.Example, error) {
 		e, err := read(ctx, o)
 		if p, ok := e.Input.(data.Picture); err == nil && ok && p.Oriented() != 1 {
@@ -43,6 +46,13 @@ func (t *turned) watch(read data.Reader) data.Reader {
 		}
 		return e, err
 	}
+}
+
+// state returns what a checkpoint keeps: it becomes first of a resumed run.
+func (t *turned) state() map[int]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.first)
 }
 
 // among returns how many distinct ones there are among the first reads: a

@@ -3,8 +3,10 @@ package experiments
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/reprise-ml/reprise/data"
@@ -30,7 +32,8 @@ type faultLog struct {
 	max     int
 	file    *os.File
 	mu      sync.Mutex
-	records map[string]int64   // met, by part and name: the training read that met it first, or -1
+	records []metFault         // in the order they were met
+	names   map[string]bool    // of those, by part and name
 	reads   map[int64]struct{} // training reads that met one
 	last    int64              // the last of them
 	streak  int                // how many there were in a row
@@ -60,12 +63,24 @@ type Fault struct {
 	Error  string `json:"error"`
 }
 
+// metFault is a fault with the training read that met it, or -1.
+type metFault struct {
+	Fault
+	First int64 `json:"first"`
+}
+
+// faultState is what a checkpoint keeps of a faultLog.
+type faultState struct {
+	Records []metFault `json:"records"`
+	Reads   []int64    `json:"reads"` // of the training, that met a damaged record
+}
+
 func openFaults(dir string, max int) (*faultLog, error) {
 	f, err := os.Create(filepath.Join(dir, "errors.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("experiments: %w", err)
 	}
-	return &faultLog{max: max, file: f, records: map[string]int64{}, reads: map[int64]struct{}{}}, nil
+	return &faultLog{max: max, file: f, names: map[string]bool{}, reads: map[int64]struct{}{}}, nil
 }
 
 // of returns the handler of the faults of one part.
@@ -88,19 +103,67 @@ func (l *faultLog) of(part string, src data.Source) data.Faults {
 			}
 		}
 		name := data.RecordName(src, o.Index)
-		if _, met := l.records[part+"/"+name]; met {
+		if l.names[part+"/"+name] {
 			return nil
 		}
-		l.records[part+"/"+name] = first
-		text, _ := json.Marshal(Fault{part, o.Index, name, err.Error()})
-		if _, err := l.file.Write(append(text, '\n')); err != nil {
-			return fmt.Errorf("experiments: %w", err)
+		if err := l.list(metFault{Fault{part, o.Index, name, err.Error()}, first}); err != nil {
+			return err
 		}
 		if n := len(l.records); n > l.max {
 			return TooManyBad{n, l.max, fmt.Errorf("%s: %w", name, err)}
 		}
 		return nil
 	}
+}
+
+// list notes a damaged record that was not met before.
+func (l *faultLog) list(f metFault) error {
+	l.records, l.names[f.Part+"/"+f.Name] = append(l.records, f), true
+	text, _ := json.Marshal(f.Fault)
+	if _, err := l.file.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("experiments: %w", err)
+	}
+	return nil
+}
+
+// state returns what is to be kept.
+func (l *faultLog) state() faultState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return faultState{slices.Clone(l.records), slices.Sorted(maps.Keys(l.reads))}
+}
+
+// skipped returns the reads of the training that met a damaged record.
+func (s faultState) skipped() map[int64]struct{} {
+	m := make(map[int64]struct{}, len(s.Reads))
+	for _, r := range s.Reads {
+		m[r] = struct{}{}
+	}
+	return m
+}
+
+// restore makes l what it was when the training had made so many reads; what
+// workers had met ahead of those is met again.
+func (l *faultLog) restore(s faultState, reads int64) error {
+	for _, r := range s.Reads {
+		if r >= reads {
+			break
+		}
+		if l.streak++; r != l.last+1 {
+			l.streak = 1
+		}
+		l.last = r
+		l.reads[r] = struct{}{}
+	}
+	for _, f := range s.Records {
+		if f.First >= reads {
+			continue
+		}
+		if err := l.list(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // counts returns what the first reads of the training met: how many of them
@@ -114,8 +177,8 @@ func (l *faultLog) counts(reads int64) (bad int64, records int) {
 			bad++
 		}
 	}
-	for _, first := range l.records {
-		if first < reads {
+	for _, f := range l.records {
+		if f.First < reads {
 			records++
 		}
 	}

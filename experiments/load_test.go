@@ -21,7 +21,7 @@ model: {mlp: {hidden: [8]}}
 stop: {max_steps: 3}
 `
 
-func parse(t *testing.T, text string, sets ...string) Spec {
+func parse(t testing.TB, text string, sets ...string) Spec {
 	t.Helper()
 	s, err := DefaultRegistry().Parse("test.yaml", text, sets...)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestErrorsNameFileLineKeyAndTheNearestName(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown key", "data: {source: synth}\ntrain:\n  bach: 8\n", `test.yaml:3:3: train: unknown key "bach"; did you mean "batch"?`},
 		{"an unknown top key", "pipelin: {}\n", `test.yaml:1:1: unknown key "pipelin"; did you mean "pipeline"?`},
-		{"a key like no other", "zzzzzzzzzzzz: 1\n", `want one of data, echo, evaluate`},
+		{"a key like no other", "zzzzzzzzzzzz: 1\n", `want one of checkpoint, data, echo, evaluate`},
 		{"an unknown source", "data: {source: foldr}\n", `data.source: unknown name "foldr"; did you mean "folder"?`},
 		{"an unknown setting of a source", "data: {source: {folder: {paht: x}}}\n", `data.source.folder: unknown key "paht"; did you mean "path"?`},
 		{"an unknown augmentation", "input:\n  augment:\n    - flip\n    - crop\n", `test.yaml:4:7: input.augment[1]: unknown name "crop"`},

@@ -18,10 +18,13 @@ type Registry struct {
 	Optimizers    map[string]func() Optimizer
 }
 
-// Optimizer is an optimizer with settings that can be checked.
+// Optimizer is an optimizer with settings that can be checked, and a state
+// that a checkpoint keeps.
 type Optimizer interface {
 	train.Optimizer
 	Check() error
+	State() []optim.Vector
+	SetState(state []optim.Vector) error
 }
 
 // Model is a model with its settings, before it is known what the data is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
@@ -26,8 +28,13 @@ type Run struct {
 	Spec     Spec
 	Dir      string           // of the run; made by Train
 	Force    bool             // a run in Dir is replaced
+	Resume   bool             // a run in Dir goes on from its last checkpoint; where there is none, it begins
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
+
+	// Schedule is the choices that an automatic factor makes before it makes its own: those of an earlier
+	// run, which is then made again bit for bit.
+	Schedule []echo.Choices
 
 	data    *Dataset
 	shape   Shape        // of the data
@@ -38,24 +45,65 @@ type Run struct {
 	storage *storage.Storage
 	faults  *faultLog
 	turned  turned
+	meter   *data.Meter
+	scale   scale
+	opening reading      // at the start
+	reuse   *train.Reuse // nil where nothing is used again
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
+	weighed reading        // likewise
+	used    train.Uses     // likewise
+	reused  train.Uses     // where training begins
 	losses  float64        // since then
 	judged  int64          // steps at the last evaluation
+	owed    bool           // that evaluation was broken off
 	best    float64        // main score of BestWeights
 	reached bool
+
+	divergence train.Divergence
+	lock       *os.File       // of Dir
+	from       *resumption    // nil from the start
+	begun      train.Progress // where training begins
+	at         data.Replay    // where the pipeline does
+	choices    []echo.Choices // of an automatic factor, to be made again
+	schedule   echo.Schedule  // of an automatic factor
+	kept       int64          // steps at the last checkpoint
+	whole      int64          // steps after which all observers were told
 }
 
 // Train trains as the Spec says and writes the directory. The summary tells
 // how the run ended, also when it ended with an error: one of the
-// interruption of ctx is that of ctx.
-func (r *Run) Train(ctx context.Context) (report.Summary, error) {
-	if _, err := claimable(r.Dir, r.Force); err != nil {
+// interruption of ctx is that of ctx. A run that has ended already is not
+// resumed: its summary is returned.
+func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
+	if r.lock, err = lockRun(r.Dir, false); err != nil {
 		return report.Summary{}, err
+	}
+	defer func() {
+		if r.lock != nil {
+			r.lock.Close()
+		}
+	}()
+	if !r.Resume {
+		if _, err := claimable(r.Dir, r.Force); err != nil {
+			return report.Summary{}, err
+		}
 	}
 	if err := r.open(ctx); err != nil {
 		return report.Summary{}, err
+	}
+	if r.Resume {
+		if err := r.adopt(); err != nil {
+			return report.Summary{}, err
+		}
+		if s, err := report.ReadSummary(r.Dir); err == nil && finished(s.Status) {
+			r.Notice(fmt.Sprintf("the run in %s is finished already", r.Dir))
+			return s, nil
+		}
+		if err := r.find(); err != nil {
+			return report.Summary{}, err
+		}
 	}
 	pool := op.NewPool(int(r.Spec.Train.ComputeThreads))
 	defer pool.Close()
@@ -112,6 +160,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
+	if r.Schedule != nil && r.Spec.Echo.Factor != echo.Auto {
+		return SpecError{fmt.Errorf("echo.factor: is %v, and a schedule is to be replayed, which takes auto", r.Spec.Echo.Factor)}
+	}
 	model, err := r.Spec.Model.Value.Build(r.shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
@@ -136,7 +187,7 @@ func (r *Run) prepare(pool *op.Pool) error {
 	if err := r.learner.Prepare(r.hollow); err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
-	if t.Init == "" {
+	if t.Init == "" || r.from != nil {
 		return nil
 	}
 	path, err := t.Init.Expand()
@@ -171,13 +222,22 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.storage, err = storage.New(r.Spec.Storage.Simulate); err != nil {
 		return err
 	}
-	if err := claim(r.Dir, r.Force); err != nil {
+	if r.from != nil {
+		return r.proceed(ctx)
+	}
+	if r.lock, err = claim(r.Dir, r.Force, r.lock); err != nil {
 		return err
+	}
+	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(r.Dir, checkpointsDir), 0o755); err != nil {
+		return fmt.Errorf("run directory: %w", err)
 	}
 	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
 		return err
 	}
-	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
+	if err := r.plan(nil); err != nil {
 		return err
 	}
 	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {
@@ -189,7 +249,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	r.summary = report.Summary{
 		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
-		Strategy: string(r.Spec.Echo.Strategy), Factor: float64(r.Spec.Echo.Factor),
+		Strategy: string(r.Spec.Echo.Strategy), Factor: max(float64(r.Spec.Echo.Factor), 0),
 	}
 	return nil
 }
@@ -197,6 +257,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 // loop is the training itself.
 func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	s := r.Spec
+	r.weigh(r.begun)
 	every, count, err := r.interval(s.Evaluate.Every)
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("evaluate.every: %w", err)
@@ -205,17 +266,29 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("log.every: %w", err)
 	}
-	meter := newMeter()
+	keepEvery, keepCount, err := r.interval(s.Checkpoint.Every)
+	if err != nil {
+		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
+	}
 	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train))
+	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule, r.recall})
+	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
-		train.Divergence(),
-		r.watchWorkers(meter),
-		train.Every(logEvery, logCount, train.ObserverFunc(r.logTraining)),
-		train.Every(every, count, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+		&r.divergence,
+		r.watchWorkers(r.meter),
+		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),
+		train.Every(every, count, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
+		train.ObserverFunc(func(p train.Progress, _ data.Batch) error { r.whole = p.Steps; return nil }),
+		train.Every(keepEvery, keepCount, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.keep(p) })),
 	}
-	p, err := train.Run(ctx, train.Progress{}, r.learner, batches, r.done, observers...)
+	p := from
+	if r.owed {
+		err = r.judge(ctx, p)
+	}
+	if err == nil {
+		p, err = train.Run(ctx, p, r.learner, batches, r.done, observers...)
+	}
 	if err == nil && r.judged != p.Steps {
 		err = r.judge(ctx, p)
 	}

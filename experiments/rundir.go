@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/internal/kernel"
+	"github.com/reprise-ml/reprise/train"
 )
 
 // written are the files that a run writes to its directory.
@@ -35,12 +37,13 @@ func claimable(dir string, force bool) (earlier []string, err error) {
 	isRun := slices.ContainsFunc(held, func(e fs.DirEntry) bool { return e.Name() == "meta.json" })
 	for _, e := range held {
 		name := e.Name()
-		switch own := slices.Contains(written, name); {
+		own := slices.Contains(written, name) || name == checkpointsDir
+		switch {
 		case isTemporary(name), own && isRun && force:
 			earlier = append(earlier, filepath.Join(dir, name))
-		case name[0] == '.':
+		case name[0] == '.', name == lockFile:
 		case own && isRun:
-			return nil, fmt.Errorf("run directory: %s holds a run already; want another directory (--out), or --force to replace it", dir)
+			return nil, fmt.Errorf("run directory: %s holds a run already; want another directory (--out), --force to replace it, or --resume to go on with it", dir)
 		default:
 			return nil, fmt.Errorf("run directory: %s holds %s, which is no file of a run and is not removed; want another directory (--out)", dir, name)
 		}
@@ -59,26 +62,67 @@ func isTemporary(name string) bool {
 	return strings.HasPrefix(name, ".probe")
 }
 
-// claim makes dir a directory that a run can write to, and removes what
-// claimable returns.
-func claim(dir string, force bool) error {
-	earlier, err := claimable(dir, force)
-	if err != nil {
-		return err
+// claim makes dir a directory that a run can write to, locked for this
+// process, and removes what claimable returns. lock is the lock on it, where
+// this process has it already.
+func claim(dir string, force bool, lock *os.File) (*os.File, error) {
+	if _, err := claimable(dir, force); err != nil {
+		return lock, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("run directory: %w", err)
+		return lock, fmt.Errorf("run directory: %w", err)
 	}
 	probe, err := os.CreateTemp(dir, ".probe")
 	if err != nil {
-		return fmt.Errorf("run directory: cannot be written to: %w", err)
+		return lock, fmt.Errorf("run directory: cannot be written to: %w", err)
 	}
-	for _, path := range append(earlier, probe.Name()) {
-		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("run directory: %w", err)
+	probe.Close()
+	if lock == nil {
+		if lock, err = lockRun(dir, true); err != nil {
+			os.Remove(probe.Name())
+			return nil, err
 		}
 	}
-	return probe.Close()
+	earlier, err := claimable(dir, force) // again: now nobody else writes
+	if err != nil {
+		return lock, err
+	}
+	slices.SortStableFunc(earlier, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	for _, path := range earlier {
+		if filepath.Base(path) == checkpointsDir {
+			err = removeCheckpoints(path)
+		} else {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return lock, fmt.Errorf("run directory: %w", err)
+		}
+	}
+	return lock, nil
+}
+
+// rank is 1 for meta.json and 0 for what is removed before it: without it, what
+// is left would be nobody's.
+func rank(path string) int {
+	if filepath.Base(path) == "meta.json" {
+		return 1
+	}
+	return 0
+}
+
+// removeCheckpoints removes a folder of checkpoints, in which nothing else may
+// be.
+func removeCheckpoints(dir string) error {
+	held, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range held {
+		if !(train.Checkpoints{}).Owns(e.Name()) {
+			return fmt.Errorf("%s holds %s, which is no checkpoint and is not removed; want another directory (--out)", dir, e.Name())
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // exists reports whether there is a file at path.
@@ -99,6 +143,7 @@ type Meta struct {
 	Kernel   string            `json:"kernel"`  // path of the compute kernels
 	Classes  []string          `json:"classes"` // in the order of the outputs
 	Modules  map[string]string `json:"modules"`
+	Resumes  []Resume          `json:"resumes,omitempty"`
 }
 
 func newMeta(s Spec, classes []string) Meta {

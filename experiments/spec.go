@@ -27,6 +27,8 @@ type Spec struct {
 	Stop     Stop          `yaml:"stop"`
 	Evaluate EvaluateSpec  `yaml:"evaluate"`
 	Log      LogSpec       `yaml:"log"`
+
+	Checkpoint CheckpointSpec `yaml:"checkpoint"`
 }
 
 // Data says which records are trained on and which judge.
@@ -114,4 +116,11 @@ type EvaluateSpec struct {
 type LogSpec struct {
 	Every    Span          `yaml:"every"`    // default 50 steps
 	Progress time.Duration `yaml:"progress"` // between lines of progress where there is no terminal; default 10s
+}
+
+// CheckpointSpec says how often what a run needs to be resumed is kept. It
+// decides nothing of its outcome.
+type CheckpointSpec struct {
+	Every Span `yaml:"every"` // default 500 steps
+	Keep  int  `yaml:"keep"`  // latest checkpoints that are kept; 0 makes none; default 2
 }

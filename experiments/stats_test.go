@@ -88,7 +88,7 @@ func TestASheetOfASpecShowsWhatTrainingSees(t *testing.T) {
 	}
 	opened.Stages.Prefetch = Buffer{Items: 1}
 	opened.Input.Mean, opened.Input.Std = []float32{0, 0, 0}, []float32{1, 1, 1}
-	pix := inputs(t, opened.Pipeline(t.Context(), d.Train, nil, nil))
+	pix := inputs(t, opened.Pipeline(t.Context(), d.Train, nil, nil, Start{}))
 	for i := range 8 { // rows of the batch: of each record two copies
 		shown := cells[i/2][1+i%2]
 		at := shown.Bounds().Min

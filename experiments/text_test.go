@@ -69,7 +69,7 @@ func TestASpecOfTextIsSplitAndBatched(t *testing.T) {
 	if s.Data.Train != "all[:90%]" || s.Data.Validation != "all[90%:]" || d.Train.Len() != 90 || d.Validation.Len() != 10 || d.Vocabulary != 257 || d.Classes != nil {
 		t.Errorf("%q and %q, %+v", s.Data.Train, s.Data.Validation, d)
 	}
-	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil) {
+	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestStreamedTextTrainsInterleavedFromAnyNumberOfWorkers(t *testing.T) {
 			t.Errorf("it is evaluated every %v", s.Evaluate.Every)
 		}
 		var all []data.Batch
-		for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil) {
+		for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestSimulatedStorageSlowsStreamsToo(t *testing.T) {
 			return read(ctx, o)
 		}
 	}
-	for b, err := range s.Pipeline(t.Context(), d.Train, through, nil) {
+	for b, err := range s.Pipeline(t.Context(), d.Train, through, nil, Start{}) {
 		if err != nil || len(reads) < int(b.Reads) {
 			t.Errorf("%d of %d records were read through the storage, %v", len(reads), b.Reads, err)
 		}

@@ -179,6 +179,12 @@ func (b Buffer) of(size Bytes) Buffer {
 	return Buffer{Items: max(int(b.Memory/size), 1)}
 }
 
+// What a machine may be asked for: beyond it a slip of the keyboard is likelier than a use.
+const (
+	mostRows    = 1 << 20 // of a batch
+	mostThreads = 1024
+)
+
 // Threads is a number of threads; 0, written auto, means one a core.
 type Threads int
 
@@ -189,8 +195,8 @@ func (t *Threads) UnmarshalText(text []byte) error {
 		return nil
 	}
 	n, err := parseCount(string(text))
-	if err != nil || n < 1 || n > 1024 {
-		return fmt.Errorf("%q is no number of threads; want 1 to 1024, or auto", text)
+	if err != nil || n < 1 || n > mostThreads {
+		return fmt.Errorf("%q is no number of threads; want 1 to %d, or auto", text, mostThreads)
 	}
 	*t = Threads(n)
 	return nil

@@ -19,7 +19,11 @@ func byFresh(p train.Progress) int64 { return p.Fresh }
 
 // calls returns the counts at which Every calls its observer.
 func calls(interval int64, counts ...int64) (at []int64) {
-	o := train.Every(interval, byFresh, train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
+	return callsFrom(train.Progress{}, interval, counts...)
+}
+
+func callsFrom(from train.Progress, interval int64, counts ...int64) (at []int64) {
+	o := train.Every(interval, byFresh, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
 		at = append(at, p.Fresh)
 		return nil
 	}))
@@ -65,12 +69,20 @@ func TestEveryCallsWhereAMultipleIsReached(t *testing.T) {
 		if got := calls(interval, counts...); !slices.Equal(got, want) {
 			t.Errorf("every %d at %v: called at %v, want %v", interval, counts, got, want)
 		}
+		if len(counts) == 0 {
+			return
+		}
+		k := rapid.IntRange(0, len(counts)-1).Draw(t, "k")
+		got := callsFrom(train.Progress{Fresh: counts[k]}, interval, counts[k+1:]...)
+		if before := calls(interval, counts[:k+1]...); !slices.Equal(slices.Concat(before, got), want) {
+			t.Errorf("every %d at %v: called at %v when it begins again at %d, want %v", interval, counts, slices.Concat(before, got), counts[k], want)
+		}
 	})
 }
 
 func TestEveryHandsOnTheBatchAndTheError(t *testing.T) {
 	broken := errors.New("broken")
-	o := train.Every(2, bySteps, train.ObserverFunc(func(_ train.Progress, b data.Batch) error {
+	o := train.Every(2, bySteps, train.Progress{}, train.ObserverFunc(func(_ train.Progress, b data.Batch) error {
 		if b.Reads != 9 {
 			t.Errorf("another batch, of %d reads", b.Reads)
 		}
@@ -86,7 +98,7 @@ func TestEveryHandsOnTheBatchAndTheError(t *testing.T) {
 
 // last returns the step at which losses end a run as diverged, 0 if they do not.
 func last(losses ...float64) int64 {
-	o := train.Divergence()
+	o := new(train.Divergence)
 	for i, loss := range losses {
 		err := o.Observe(train.Progress{Steps: int64(i + 1), Last: train.Stats{Loss: loss}}, data.Batch{})
 		var d train.Diverged
@@ -123,7 +135,7 @@ func TestALossThatStaysHighIsADivergence(t *testing.T) {
 }
 
 func TestDivergenceSaysWhatTheLossWas(t *testing.T) {
-	o := train.Divergence()
+	o := new(train.Divergence)
 	var err error
 	for i := int64(1); err == nil && i < 200; i++ {
 		err = o.Observe(train.Progress{Steps: i, Last: train.Stats{Loss: 2.5 * float64(i*i)}}, data.Batch{})
@@ -134,7 +146,7 @@ func TestDivergenceSaysWhatTheLossWas(t *testing.T) {
 }
 
 func TestEachDivergenceHasItsOwnMemory(t *testing.T) {
-	a, b := train.Divergence(), train.Divergence()
+	a, b := new(train.Divergence), new(train.Divergence)
 	for i := int64(1); i <= 99; i++ {
 		loss := 100.
 		if i == 1 {
@@ -152,7 +164,7 @@ func TestEachDivergenceHasItsOwnMemory(t *testing.T) {
 // Half the rows of these batches are echoes, so that ten fresh examples are
 // five batches of four rows.
 func ExampleEvery() {
-	report := train.Every(10, byFresh, train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
+	report := train.Every(10, byFresh, train.Progress{}, train.ObserverFunc(func(p train.Progress, _ data.Batch) error {
 		fmt.Println("step", p.Steps, "fresh examples", p.Fresh)
 		return nil
 	}))

@@ -21,6 +21,21 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// writeNew writes a file that is not there yet, and flushes it to storage.
+func writeNew(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	temporary, err := createBeside(path)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 	"time"
@@ -45,6 +46,9 @@ context and vocab say, 128 of 8192 by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			registry := experiments.DefaultRegistry()
+			if !(seconds > 0 && seconds <= 1e9) {
+				return usageError{fmt.Errorf("--seconds is %g, want more than 0 and at most 1e9", seconds)}
+			}
 			bench.Time = time.Duration(seconds * float64(time.Second))
 			if err := bench.Check(registry); err != nil {
 				return usageError{err}

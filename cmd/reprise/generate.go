@@ -40,7 +40,7 @@ is forgotten, and the newer half read again.`,
 				return err
 			}
 			var held bytes.Buffer
-			var out io.Writer = &after{os.Stdout, g.Prompt}
+			var out io.Writer = &prompter{os.Stdout, g.Prompt}
 			if asJSON {
 				out = &held
 			}
@@ -74,19 +74,18 @@ is forgotten, and the newer half read again.`,
 	return cmd
 }
 
-// after writes a text before the first that is written to it, so that where nothing is made nothing is written.
-type after struct {
-	to   io.Writer
-	text string // left to be written
+// prompter writes a prompt before the first that is written to it, so that where nothing is made nothing is written.
+type prompter struct {
+	to     io.Writer
+	prompt string // left to be written
 }
 
-func (a *after) Write(p []byte) (int, error) {
-	if a.text != "" {
-		text := a.text
-		a.text = ""
-		if _, err := io.WriteString(a.to, text); err != nil {
+func (p *prompter) Write(b []byte) (int, error) {
+	if prompt := p.prompt; prompt != "" {
+		p.prompt = ""
+		if _, err := io.WriteString(p.to, prompt); err != nil {
 			return 0, err
 		}
 	}
-	return a.to.Write(p)
+	return p.to.Write(b)
 }

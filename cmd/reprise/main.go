@@ -37,6 +37,7 @@ func run(args []string) int {
 	// A first signal ends a run cleanly; a second one stops at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // who reads along may stop: the run goes on
+	ignoreFileLimit()
 	defer stop()
 	go func() {
 		<-ctx.Done()
@@ -100,7 +101,7 @@ Start with: reprise quickstart`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []*cobra.Command{
-		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
+		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), profileCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
 	} {
 		checkArguments(c)
 		cmd.AddCommand(c)
@@ -155,7 +156,7 @@ func (f *specFlags) addTarget(cmd *cobra.Command) {
 
 func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "strategy", "echo.strategy", "where to echo: none, read, example, augmentation or batch")
-	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
+	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024, or auto: as often as the step would wait")
 }
 
 // specCommand is a command that reads a Spec, changed as the flags say, and
@@ -191,18 +192,23 @@ func (f *specFlags) loadArgument(cmd *cobra.Command, args []string) (experiments
 	return f.load(cmd)
 }
 
-// load reads the Spec that the flags name and change.
-func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
-	if f.path == "" {
-		return experiments.Spec{}, usageError{fmt.Errorf("want a spec: -c FILE; reprise config init writes one")}
-	}
+// changes returns what the flags change in the Spec.
+func (f *specFlags) changes(cmd *cobra.Command) []string {
 	sets := f.sets
 	for flag, key := range f.short {
 		if v := cmd.Flags().Lookup(flag); v.Changed {
 			sets = append(sets, key+"="+v.Value.String())
 		}
 	}
-	s, err := experiments.DefaultRegistry().Load(f.path, sets...)
+	return sets
+}
+
+// load reads the Spec that the flags name and change.
+func (f *specFlags) load(cmd *cobra.Command) (experiments.Spec, error) {
+	if f.path == "" {
+		return experiments.Spec{}, usageError{fmt.Errorf("want a spec: -c FILE; reprise config init writes one")}
+	}
+	s, err := experiments.DefaultRegistry().Load(f.path, f.changes(cmd)...)
 	if err != nil {
 		return s, usageError{err}
 	}

@@ -99,7 +99,12 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 		{"no seeds", []string{"compare", "-c", "run.yaml", "--seeds", "0"}, 2, "--seeds"},
 		{"a step measured", []string{"bench", "step", "--model", "mlp", "--batch", "2", "--seconds", "0.01", "--ops"}, 0, ""},
 		{"a model of no name", []string{"bench", "step", "--model", "resnt"}, 2, `did you mean "resnet"?`},
-		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "time"},
+		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "--seconds is 0"},
+		{"a time that is no number", []string{"bench", "step", "--seconds", "NaN"}, 2, "--seconds is NaN"},
+		{"more rows than there is memory for", []string{"bench", "step", "--batch", "1000000000000000"}, 2, "want 1 to 1048576"},
+		{"a profile", []string{"profile", "run.yaml", "--seconds", "0.1", "--strategy", "example"}, 0, "measuring the stages alone"},
+		{"a profile in no time", []string{"profile", "run.yaml", "--seconds", "0"}, 2, "--seconds is 0"},
+		{"a profile of no spec", []string{"profile"}, 2, "-c FILE"},
 		{"version", []string{"version"}, 0, ""},
 		{"help", []string{"--help"}, 0, ""},
 	} {

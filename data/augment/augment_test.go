@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"image"
 	"image/color/palette"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -163,6 +164,10 @@ func TestAnAugmentationDrawsEquallyOftenWhateverThePicture(t *testing.T) {
 func TestAnAugmentationOfAnyFormIsThatOfItsPixels(t *testing.T) {
 	for form, p := range forms(23, 17) {
 		for _, a := range all {
+			if planes, ok := p.Image.(*image.YCbCr); ok && resamples(a) {
+				// These are resampled as the planes they are; noise has colours that no pixel can have.
+				p = data.Picture{Image: gentle(planes)}
+			}
 			for seed := range uint64(10) {
 				got, err := a.Augment(p, generator(seed))
 				if err != nil {
@@ -172,12 +177,37 @@ func TestAnAugmentationOfAnyFormIsThatOfItsPixels(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !reflect.DeepEqual(got.RGB(), want.RGB()) {
-					t.Errorf("%#v of %s differs from that of its pixels (seed %d)", a, form, seed)
+				limit := 0
+				if _, ok := p.Image.(*image.YCbCr); ok && resamples(a) {
+					limit = 3
+				}
+				if got, want := got.RGB(), want.RGB(); got.Width != want.Width || got.Height != want.Height || far(got.Pix, want.Pix) > limit {
+					t.Errorf("%#v of %s differs by %d from that of its pixels (seed %d)", a, form, far(got.Pix, want.Pix), seed)
 				}
 			}
 		}
 	}
+}
+
+func resamples(a data.Augmentation) bool {
+	switch a.(type) {
+	case augment.RandomResizedCrop, augment.Resize:
+		return true
+	default:
+		return false
+	}
+}
+
+// gentle is a picture of the size and layout of m with colours that change slowly.
+func gentle(m *image.YCbCr) image.Image {
+	out := image.NewYCbCr(m.Rect, m.SubsampleRatio)
+	for y := m.Rect.Min.Y; y < m.Rect.Max.Y; y++ {
+		for x := m.Rect.Min.X; x < m.Rect.Max.X; x++ {
+			out.Y[out.YOffset(x, y)] = uint8(128 + 40*math.Sin(float64(x)/3) + 30*math.Cos(float64(y)/2))
+			out.Cb[out.COffset(x, y)], out.Cr[out.COffset(x, y)] = uint8(110+x/6), uint8(125+y/5)
+		}
+	}
+	return out
 }
 
 func TestTheResultHasTheSizeAskedFor(t *testing.T) {

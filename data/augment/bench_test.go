@@ -55,3 +55,27 @@ func BenchmarkAugment(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCIFAR is from decoded pixels to normalised rows of a batch: a padded crop and a flip.
+func BenchmarkCIFAR(b *testing.B) {
+	p, list := forms(32, 32)["Pix"], []data.Augmentation{augment.PadCrop{Pad: 4}, augment.Flip{}}
+	format := data.Format{Mean: []float32{0.4914, 0.4822, 0.4465}, Std: []float32{0.2470, 0.2435, 0.2616}}
+	r := generator(1)
+	const size = 128
+	rows := make([]data.Value, size)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		q := p
+		for _, a := range list {
+			var err error
+			if q, err = a.Augment(q, r); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if rows[i%size] = q; i%size == size-1 {
+			if _, err := q.Stack(rows, format); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

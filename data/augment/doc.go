@@ -26,6 +26,7 @@
 // What cuts comes first: it converts only the pixels that it keeps.
 //
 // Resampling is bilinear with antialiasing, as PIL's BILINEAR: where a picture
-// gets smaller, the filter grows so that every pixel counts. Pixels are 8-bit
-// at every step, and colour changes give PIL's values.
+// gets smaller, the filter grows so that every pixel counts. Of a JPEG it acts
+// on the planes, each at its own resolution. Pixels are 8-bit at every step,
+// and colour changes give PIL's values.
 package augment

@@ -1,6 +1,7 @@
 package augment
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -40,10 +41,11 @@ func (f Flip) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
 	out := data.Picture{Pix: make([]uint8, len(p.Pix)), Width: w, Height: h}
 	for y := range h {
 		from, to := p.Pix[3*w*y:3*w*(y+1)], out.Pix[3*w*y:3*w*(y+1)]
-		for ; len(from) >= 3; from = from[3:] {
-			q := to[len(from)-3 : len(from) : len(from)]
-			q[0], q[1], q[2] = from[0], from[1], from[2]
+		for ; len(to) > 3; to, from = to[3:], from[:len(from)-3] {
+			// Four bytes at once. The fourth is not of the pixel, and is overwritten by the next one.
+			binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(from[len(from)-4:])>>8)
 		}
+		copy(to, from)
 	}
 	return out, nil
 }

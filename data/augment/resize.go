@@ -55,5 +55,5 @@ func (c Resize) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
 	if toW == w && toH == h {
 		return p, nil
 	}
-	return resample(p, image.Rect(0, 0, w, h), toW, toH), nil
+	return p.Resample(image.Rect(0, 0, w, h), toW, toH), nil
 }

@@ -2,8 +2,11 @@ package augment_test
 
 import (
 	"fmt"
+	"image"
 	"math"
 	"testing"
+
+	"github.com/disintegration/imaging"
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/augment"
@@ -95,6 +98,29 @@ func TestResizeIsBilinearAndAntialiased(t *testing.T) {
 						t.Fatalf("%v: channel %d of (%d, %d) is %v, want %.2f", shape, c, x, y, got, want)
 					}
 				}
+			}
+		}
+	}
+}
+
+func TestResizingPlanesAgreesWithImaging(t *testing.T) {
+	for _, ratio := range []image.YCbCrSubsampleRatio{image.YCbCrSubsampleRatio444, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420} {
+		m := gentle(image.NewYCbCr(image.Rect(0, 0, 150, 110), ratio))
+		for _, c := range []augment.Resize{{Size: 48}, {Width: 64, Height: 200}, {Width: 33, Height: 21}} {
+			q, err := c.Augment(data.Picture{Image: m}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := imaging.Resize(m, q.Width, q.Height, imaging.Linear)
+			sum := 0
+			for i := range q.Width * q.Height {
+				for c := range 3 {
+					d := int(q.Pix[3*i+c]) - int(want.Pix[4*i+c])
+					sum += max(d, -d)
+				}
+			}
+			if mean := float64(sum) / float64(len(q.Pix)); mean > 1 {
+				t.Errorf("%+v of %v differs by %.2f on average", c, ratio, mean)
 			}
 		}
 	}

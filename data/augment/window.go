@@ -5,8 +5,6 @@ import (
 	"image"
 	"math/rand/v2"
 
-	"github.com/disintegration/imaging"
-
 	"github.com/reprise-ml/reprise/data"
 )
 
@@ -64,19 +62,4 @@ func cut(p data.Picture, part image.Rectangle) data.Picture {
 		return data.Picture{Image: s.SubImage(part.Add(p.Image.Bounds().Min))}.RGB()
 	}
 	return window(p.RGB(), part.Min.X, part.Min.Y, part.Dx(), part.Dy())
-}
-
-// resample returns the part of p inside the bounds as w×h pixels.
-func resample(p data.Picture, part image.Rectangle, w, h int) data.Picture {
-	var m image.Image
-	switch i := p.Image.(type) {
-	case *image.YCbCr:
-		m = i.SubImage(part.Add(i.Rect.Min))
-	case *image.Gray:
-		m = i.SubImage(part.Add(i.Rect.Min))
-	default:
-		// Imaging weighs colours by their opacity, so it must not see any.
-		m = window(p, part.Min.X, part.Min.Y, part.Dx(), part.Dy()).NRGBA()
-	}
-	return data.Picture{Image: imaging.Resize(m, w, h, imaging.Linear)}.RGB()
 }

@@ -152,55 +152,115 @@ DATA attention_exp7<>+24(SB)/4, $0x39506967
 DATA attention_exp7<>+28(SB)/4, $0x39506967
 GLOBL attention_exp7<>(SB), RODATA|NOPTR, $32
 
-DATA attention_geluLinear<>+0(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+4(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+8(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+12(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+16(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+20(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+24(SB)/4, $0xbfcc422a
-DATA attention_geluLinear<>+28(SB)/4, $0xbfcc422a
-GLOBL attention_geluLinear<>(SB), RODATA|NOPTR, $32
+DATA attention_minusHalf<>+0(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+4(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+8(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+12(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+16(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+20(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+24(SB)/4, $0xbf000000
+DATA attention_minusHalf<>+28(SB)/4, $0xbf000000
+GLOBL attention_minusHalf<>(SB), RODATA|NOPTR, $32
 
-DATA attention_geluCube<>+0(SB)/4, $0xbd922279
-DATA attention_geluCube<>+4(SB)/4, $0xbd922279
-DATA attention_geluCube<>+8(SB)/4, $0xbd922279
-DATA attention_geluCube<>+12(SB)/4, $0xbd922279
-DATA attention_geluCube<>+16(SB)/4, $0xbd922279
-DATA attention_geluCube<>+20(SB)/4, $0xbd922279
-DATA attention_geluCube<>+24(SB)/4, $0xbd922279
-DATA attention_geluCube<>+28(SB)/4, $0xbd922279
-GLOBL attention_geluCube<>(SB), RODATA|NOPTR, $32
+DATA attention_normalDensity<>+0(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+4(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+8(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+12(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+16(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+20(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+24(SB)/4, $0x3ecc422a
+DATA attention_normalDensity<>+28(SB)/4, $0x3ecc422a
+GLOBL attention_normalDensity<>(SB), RODATA|NOPTR, $32
 
-DATA attention_geluCube3<>+0(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+4(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+8(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+12(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+16(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+20(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+24(SB)/4, $0xbe5b33b6
-DATA attention_geluCube3<>+28(SB)/4, $0xbe5b33b6
-GLOBL attention_geluCube3<>(SB), RODATA|NOPTR, $32
+DATA attention_normalFar<>+0(SB)/4, $0x41600000
+DATA attention_normalFar<>+4(SB)/4, $0x41600000
+DATA attention_normalFar<>+8(SB)/4, $0x41600000
+DATA attention_normalFar<>+12(SB)/4, $0x41600000
+DATA attention_normalFar<>+16(SB)/4, $0x41600000
+DATA attention_normalFar<>+20(SB)/4, $0x41600000
+DATA attention_normalFar<>+24(SB)/4, $0x41600000
+DATA attention_normalFar<>+28(SB)/4, $0x41600000
+GLOBL attention_normalFar<>(SB), RODATA|NOPTR, $32
 
-DATA attention_geluLow<>+0(SB)/4, $0xc1200000
-DATA attention_geluLow<>+4(SB)/4, $0xc1200000
-DATA attention_geluLow<>+8(SB)/4, $0xc1200000
-DATA attention_geluLow<>+12(SB)/4, $0xc1200000
-DATA attention_geluLow<>+16(SB)/4, $0xc1200000
-DATA attention_geluLow<>+20(SB)/4, $0xc1200000
-DATA attention_geluLow<>+24(SB)/4, $0xc1200000
-DATA attention_geluLow<>+28(SB)/4, $0xc1200000
-GLOBL attention_geluLow<>(SB), RODATA|NOPTR, $32
+DATA attention_normalScale<>+0(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+4(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+8(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+12(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+16(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+20(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+24(SB)/4, $0x3eae147b
+DATA attention_normalScale<>+28(SB)/4, $0x3eae147b
+GLOBL attention_normalScale<>(SB), RODATA|NOPTR, $32
 
-DATA attention_geluHigh<>+0(SB)/4, $0x41200000
-DATA attention_geluHigh<>+4(SB)/4, $0x41200000
-DATA attention_geluHigh<>+8(SB)/4, $0x41200000
-DATA attention_geluHigh<>+12(SB)/4, $0x41200000
-DATA attention_geluHigh<>+16(SB)/4, $0x41200000
-DATA attention_geluHigh<>+20(SB)/4, $0x41200000
-DATA attention_geluHigh<>+24(SB)/4, $0x41200000
-DATA attention_geluHigh<>+28(SB)/4, $0x41200000
-GLOBL attention_geluHigh<>(SB), RODATA|NOPTR, $32
+DATA attention_normal1<>+0(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+4(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+8(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+12(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+16(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+20(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+24(SB)/4, $0x3e0ad352
+DATA attention_normal1<>+28(SB)/4, $0x3e0ad352
+GLOBL attention_normal1<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal2<>+0(SB)/4, $0x3e08966a
+DATA attention_normal2<>+4(SB)/4, $0x3e08966a
+DATA attention_normal2<>+8(SB)/4, $0x3e08966a
+DATA attention_normal2<>+12(SB)/4, $0x3e08966a
+DATA attention_normal2<>+16(SB)/4, $0x3e08966a
+DATA attention_normal2<>+20(SB)/4, $0x3e08966a
+DATA attention_normal2<>+24(SB)/4, $0x3e08966a
+DATA attention_normal2<>+28(SB)/4, $0x3e08966a
+GLOBL attention_normal2<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal3<>+0(SB)/4, $0x3e14038a
+DATA attention_normal3<>+4(SB)/4, $0x3e14038a
+DATA attention_normal3<>+8(SB)/4, $0x3e14038a
+DATA attention_normal3<>+12(SB)/4, $0x3e14038a
+DATA attention_normal3<>+16(SB)/4, $0x3e14038a
+DATA attention_normal3<>+20(SB)/4, $0x3e14038a
+DATA attention_normal3<>+24(SB)/4, $0x3e14038a
+DATA attention_normal3<>+28(SB)/4, $0x3e14038a
+GLOBL attention_normal3<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal4<>+0(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+4(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+8(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+12(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+16(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+20(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+24(SB)/4, $0xbc20d1de
+DATA attention_normal4<>+28(SB)/4, $0xbc20d1de
+GLOBL attention_normal4<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal5<>+0(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+4(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+8(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+12(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+16(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+20(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+24(SB)/4, $0x3e79c71b
+DATA attention_normal5<>+28(SB)/4, $0x3e79c71b
+GLOBL attention_normal5<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal6<>+0(SB)/4, $0xbe42dece
+DATA attention_normal6<>+4(SB)/4, $0xbe42dece
+DATA attention_normal6<>+8(SB)/4, $0xbe42dece
+DATA attention_normal6<>+12(SB)/4, $0xbe42dece
+DATA attention_normal6<>+16(SB)/4, $0xbe42dece
+DATA attention_normal6<>+20(SB)/4, $0xbe42dece
+DATA attention_normal6<>+24(SB)/4, $0xbe42dece
+DATA attention_normal6<>+28(SB)/4, $0xbe42dece
+GLOBL attention_normal6<>(SB), RODATA|NOPTR, $32
+
+DATA attention_normal7<>+0(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+4(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+8(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+12(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+16(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+20(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+24(SB)/4, $0x3d2ede2b
+DATA attention_normal7<>+28(SB)/4, $0x3d2ede2b
+GLOBL attention_normal7<>(SB), RODATA|NOPTR, $32
 
 DATA attention_bias127<>+0(SB)/4, $0x0000007f
 DATA attention_bias127<>+4(SB)/4, $0x0000007f

@@ -140,6 +140,31 @@ func BenchmarkProduct(b *testing.B) {
 	}
 }
 
+// BenchmarkTile is of the micro-kernels alone, on factors that stay in the nearest cache: the widest tile of the
+// most rows comes close to the peak of a core.
+func BenchmarkTile(b *testing.B) {
+	const k, calls = 64, 1000
+	for _, path := range Paths() {
+		kernels := kernelsOf(path)
+		if kernels == nil {
+			continue
+		}
+		columns := kernels.width
+		rows := kernels.maxRows(columns)
+		b.Run(fmt.Sprintf("%s/%dx%d", path, rows, columns), func(b *testing.B) {
+			x, y, z := random(rows*k, 1), random(k*columns, 2), random(rows*columns, 3)
+			m := newMultipliers(1, kernels)[0]
+			m.k, m.ai, m.ak, m.bk, m.ci = k, 4*k, 4, 4*columns, 4*columns
+			m.setBatches(1, 0, 0, 1, 0, 0)
+			benchProducts(b, 2*float64(rows*columns*k*calls), func() {
+				for range calls {
+					m.multiply(address(x, 0), address(y, 0), address(z, 0), rows, columns)
+				}
+			})
+		})
+	}
+}
+
 func BenchmarkBatchNorm(b *testing.B) {
 	for _, ch := range []int{16, 64} {
 		s := NormShape{Groups: 1, Rows: 8 * 16384 / ch, Channels: ch}

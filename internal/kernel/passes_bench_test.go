@@ -50,6 +50,16 @@ func BenchmarkPasses(b *testing.B) {
 					Softmax(y[i:i+10], x[i:i+10])
 				}
 			}},
+			{"crossEntropy1024", 1, func() {
+				for i := 0; i < n; i += 1024 {
+					CrossEntropy(x[i:i+1024], nil, 3, 0.1)
+				}
+			}},
+			{"crossEntropyBackward1024", 2, func() {
+				for i := 0; i < n; i += 1024 {
+					CrossEntropyBackward(y[i:i+1024], x[i:i+1024], 8, nil, 3, 0.1, 1)
+				}
+			}},
 			{"exp", 2, func() { Exp(y, x) }},
 			{"gelu", 2, func() { GELU(y, x) }},
 			{"geluBackward", 3, func() { GELUBackward(y, x, dy) }},

@@ -13,7 +13,7 @@ import (
 // Pool is valid and runs everything on the caller's goroutine.
 //
 // Waking a parked thread takes longer than many a Run, so a goroutine without work spins for a while before it
-// parks; see SetSpin. Run does not wait for goroutines that have not begun when all parts are done.
+// parks; see spinTime. Run does not wait for goroutines that have not begun when all parts are done.
 type Pool struct {
 	threads int
 	busy    sync.Mutex // held during a Run and by Close
@@ -43,7 +43,7 @@ type parking struct {
 	wake   chan struct{} // room for one
 }
 
-// spinTime is how long goroutines spin unless SetSpin says otherwise.
+// spinTime is how long goroutines spin before they park, unless a test says otherwise.
 const spinTime = 300 * time.Microsecond
 
 // wait returns when ready is true, having spun for a while before parking. Who makes it ready calls
@@ -100,7 +100,7 @@ func NewPool(threads int) *Pool {
 	p := &Pool{threads: threads, waiter: parking{wake: make(chan struct{}, 1)}}
 	p.idle = func() bool { return p.running.Load() == 0 }
 	if threads <= runtime.GOMAXPROCS(0) {
-		p.SetSpin(spinTime)
+		p.setSpin(spinTime)
 	}
 	for i := range threads - 1 {
 		h := &helper{parking: parking{wake: make(chan struct{}, 1)}}
@@ -110,10 +110,10 @@ func NewPool(threads int) *Pool {
 	return p
 }
 
-// SetSpin says how long goroutines without work keep a processor busy before they park; 0 is not at all, which
+// setSpin says how long goroutines without work keep a processor busy before they park; 0 is not at all, which
 // is right when others need the processors. A new pool spins for 0.3 ms, unless it has more threads than there
 // are processors. It may be called at any time.
-func (p *Pool) SetSpin(d time.Duration) {
+func (p *Pool) setSpin(d time.Duration) {
 	if p != nil {
 		p.spin.Store(int64(d))
 	}

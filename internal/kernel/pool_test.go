@@ -38,7 +38,7 @@ func TestRunDoesEveryPartOnceWithWorkersInRange(t *testing.T) {
 func TestRunsAtAnyDistanceFinishWhetherTheThreadsSpinOrPark(t *testing.T) {
 	for _, spin := range []time.Duration{0, time.Microsecond, spinTime} {
 		p := NewPool(4)
-		p.SetSpin(spin)
+		p.setSpin(spin)
 		var n atomic.Int32
 		f := func(_, _ int) { n.Add(1) }
 		for i := range 300 {
@@ -53,7 +53,7 @@ func TestRunsAtAnyDistanceFinishWhetherTheThreadsSpinOrPark(t *testing.T) {
 		}
 	}
 	var none *Pool
-	none.SetSpin(0)
+	none.setSpin(0)
 }
 
 func TestANilPoolRunsInOrderOnTheCaller(t *testing.T) {

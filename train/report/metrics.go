@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,29 +55,66 @@ type Line struct {
 	CPUSeconds     float64  `json:"cpu_seconds"`
 	EchoFactor     *float64 `json:"echo_factor,omitempty"`     // examples / fresh examples, realised
 	DuplicateShare *float64 `json:"duplicate_share,omitempty"` // rows whose read was in their batch already
+	Rates
 }
 
 // Metrics writes lines to metrics.jsonl and metrics.csv, each in one write,
 // so that a killed run leaves whole lines.
 type Metrics struct {
 	jsonl, csv *os.File
+	lines      int
 }
 
 // OpenMetrics begins both files in a directory; what they held is lost.
 func OpenMetrics(dir string) (*Metrics, error) {
-	var m Metrics
-	for name, f := range map[string]**os.File{"metrics.jsonl": &m.jsonl, "metrics.csv": &m.csv} {
-		var err error
-		if *f, err = os.Create(filepath.Join(dir, name)); err != nil {
-			m.Close()
-			return nil, fmt.Errorf("report: %w", err)
-		}
+	m, err := openMetrics(dir, os.O_TRUNC)
+	if err != nil {
+		return nil, err
 	}
 	if err := writeCSV(m.csv, columns()); err != nil {
 		m.Close()
 		return nil, err
 	}
+	return m, nil
+}
+
+// ContinueMetrics opens both files to go on after so many lines; what follows
+// them is cut off. It is an error if there are fewer.
+func ContinueMetrics(dir string, lines int) (*Metrics, error) {
+	if err := CutLines(filepath.Join(dir, "metrics.jsonl"), lines); err != nil {
+		return nil, err
+	}
+	if err := CutLines(filepath.Join(dir, "metrics.csv"), lines+1); err != nil { // with its header
+		return nil, err
+	}
+	m, err := openMetrics(dir, os.O_APPEND)
+	if err == nil {
+		m.lines = lines
+	}
+	return m, err
+}
+
+func openMetrics(dir string, how int) (*Metrics, error) {
+	var m Metrics
+	for name, f := range map[string]**os.File{"metrics.jsonl": &m.jsonl, "metrics.csv": &m.csv} {
+		var err error
+		if *f, err = os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|how, 0o666); err != nil {
+			m.Close()
+			return nil, fmt.Errorf("report: %w", err)
+		}
+	}
 	return &m, nil
+}
+
+// Lines returns how many lines the files hold.
+func (m *Metrics) Lines() int { return m.lines }
+
+// Sync flushes both files to storage.
+func (m *Metrics) Sync() error {
+	if err := errors.Join(m.jsonl.Sync(), m.csv.Sync()); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
 }
 
 // Write appends a line to both files. It sets V.
@@ -89,6 +128,7 @@ func (m *Metrics) Write(l Line) error {
 	if _, err := m.jsonl.Write(append(text, '\n')); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	m.lines++
 	return writeCSV(m.csv, cells(l))
 }
 
@@ -108,20 +148,26 @@ func (m *Metrics) Close() error {
 
 // columns returns the names of the fields of a Line.
 func columns() []string {
-	t := reflect.TypeFor[Line]()
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	var names []string
+	for _, f := range fields(reflect.TypeFor[Line]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
 	}
 	return names
+}
+
+// fields returns the fields of a struct and of those that it embeds.
+func fields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // cells writes the fields of l, with nothing for those that are absent.
 func cells(l Line) []string {
 	v := reflect.ValueOf(l)
-	out := make([]string, v.NumField())
-	for i := range out {
-		switch x := v.Field(i).Interface().(type) {
+	columns := fields(v.Type())
+	out := make([]string, len(columns))
+	for i, f := range columns {
+		switch x := v.FieldByIndex(f.Index).Interface().(type) {
 		case *float64:
 			if x != nil {
 				out[i] = strconv.FormatFloat(*x, 'g', -1, 64)

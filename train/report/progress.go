@@ -64,7 +64,7 @@ func (g *Progress) draw(position int64, p train.Progress) {
 		longest := cmp.Or(columns, lineWidth) * 7 / 20 // of the label, which leaves some for the bar itself
 		g.bar = pb.ProgressBarTemplate(form).New(0).SetTotal(g.Total).SetWriter(g.Out).
 			Set("label", prefix(g.Label, longest)).Set("unit", g.Unit).Set(pb.CleanOnFinish, true)
-		g.bar.SetWidth(columns).Start()
+		g.bar.SetWidth(columns).SetCurrent(position).Start() // of a run that is resumed, not 0
 	}
 	if g.Total > 0 {
 		position = min(position, g.Total)

@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&c.threads, "threads", 2, "threads that compute")
 	flag.Float64Var(&c.seconds, "seconds", 5, "time of each measurement")
 	flag.StringVar(&c.python, "python", "/usr/bin/python3", "interpreter that has PyTorch")
-	flag.Float64Var(&c.peak, "peak", 175, "GFLOP/s of multiply-adds that one thread can reach at most")
+	flag.Float64Var(&c.peak, "peak", 265, "GFLOP/s of multiply-adds that one thread can reach at most: what BenchmarkTile measures")
 	flag.Parse()
 	if err := c.choose(*depths, *transformers, *script); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
