@@ -55,11 +55,11 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	if n != data.Endless {
 		size = number(float64(n)) + " records"
 	}
-	kinds, kindsOf, values := "classes", len(d.Classes), "float32"
+	kinds, values := fmt.Sprintf(" of %d classes", len(d.Classes)), "float32"
 	if d.Vocabulary > 0 {
-		kinds, kindsOf, values = "tokens", d.Vocabulary, "int32"
+		kinds, values = fmt.Sprintf(", a vocabulary of %d tokens", d.Vocabulary), "int32"
 	}
-	stage("source", "%s of %s, %s of %d %s, %s", s.Data.Train, s.Data.Source.Name, size, kindsOf, kinds, s.Data.Order)
+	stage("source", "%s of %s, %s%s, %s", s.Data.Train, s.Data.Source.Name, size, kinds, s.Data.Order)
 	stage("read", "%s%s", s.readText(d.Train), s.storageText())
 	if t, ok := s.textual(); ok {
 		place(echo.Read, "every copy is made into tokens anew")

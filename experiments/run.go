@@ -362,6 +362,9 @@ func (r *Run) rate() (func(train.Progress) float64, error) {
 		if warmup, _, err = r.interval(spec.Warmup); err != nil {
 			return nil, fmt.Errorf("train.rate.warmup: %w", err)
 		}
+		if warmup >= over && spec.Schedule != "constant" { // the rate would rise to what is left at the horizon, often 0
+			return nil, fmt.Errorf("train.rate.warmup: is %v, and the horizon %v; want a warm-up that ends before it", spec.Warmup, horizon)
+		}
 	}
 	schedule := spec.over(float64(over), float64(warmup))
 	return func(p train.Progress) float64 { return schedule.Rate(float64(count(p))) }, nil

@@ -299,7 +299,7 @@ func TestExplainDrawsThePipelineOfText(t *testing.T) {
 	}
 	got := drawn("echo.strategy=read")
 	for _, want := range []string{
-		"source     train of text, 80 records of 257 tokens, permuted",
+		"source     train of text, 80 records, a vocabulary of 257 tokens, permuted",
 		"read       2 at once\n",
 		"echo ×2: every copy is made into tokens anew",
 		"decode     2 workers: text to tokens; the line is the example",
@@ -313,7 +313,7 @@ func TestExplainDrawsThePipelineOfText(t *testing.T) {
 		t.Errorf("%s\nspeaks of pictures", got)
 	}
 	got = drawn("echo.strategy=example", "data.source.text.stream=true", "data.source.text.cycle=5")
-	for _, want := range []string{"records without end of 257 tokens", "read       2 of 2 streams at once, a record each in turn", "echo ×2: copies are equal"} {
+	for _, want := range []string{"records without end, a vocabulary of 257 tokens", "read       2 of 2 streams at once, a record each in turn", "echo ×2: copies are equal"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks %q", got, want)
 		}
