@@ -20,11 +20,8 @@ type Augmentation interface {
 // seed and the example's origin. Other inputs pass as they are.
 func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
 	resamplers := sync.Pool{New: func() any { return new(jpeg.Resampler) }}
-	return Map(ctx, in, workers, measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
-		p, ok := e.Input.(Picture)
-		if !ok {
-			return e, nil
-		}
+	augment := Measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
+		p := e.Input.(Picture)
 		resampler := resamplers.Get().(*jpeg.Resampler)
 		defer resamplers.Put(resampler)
 		r := e.Rand(seed)
@@ -38,5 +35,11 @@ func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, aug
 		p.resampler = nil
 		e.Input = p.RGB()
 		return e, nil
-	}))
+	})
+	return Map(ctx, in, workers, func(ctx context.Context, e Example) (Example, error) {
+		if _, ok := e.Input.(Picture); !ok {
+			return e, nil
+		}
+		return augment(ctx, e)
+	})
 }

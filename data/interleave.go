@@ -35,7 +35,7 @@ func (r Replay) Interleave(ctx context.Context, s Stream, ordering Ordering, see
 		faults = func(o Origin, err error) error { return fmt.Errorf("data: %s: %w", s.Name(o.Index), err) }
 	}
 	return func(yield func(Example, error) bool) {
-		next := measured(ctx, StageRead, func(_ context.Context, st *stream) (pulled, error) {
+		next := Measured(ctx, StageStreams, func(_ context.Context, st *stream) (pulled, error) {
 			e, err, ok := st.next()
 			st.at++
 			return pulled{e, ok}, err

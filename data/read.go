@@ -17,38 +17,40 @@ type Faults func(o Origin, err error) error
 
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
-	return attempt(ctx, StageRead, order, workers, func(ctx context.Context, o Origin) (Example, error) {
+	return attempt(ctx, order, workers, Measured(ctx, StageRead, func(ctx context.Context, o Origin) (Example, error) {
 		return read(ctx, o)
-	}, faults)
+	}), faults)
 }
 
 // Decode decodes the inputs that are [Encoded], on up to workers goroutines.
 // Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
 	decoders := sync.Pool{New: func() any { return new(decoder) }}
-	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
-		switch v := e.Input.(type) {
-		case Picture:
-			d := decoders.Get().(*decoder)
-			defer decoders.Put(d)
-			p, err := d.decode(v)
-			e.Input = p
-			return e, err
-		case Encoded:
-			return v.Unpack(e)
-		default:
+	decode := Measured(ctx, StageDecode, func(_ context.Context, e Example) (Example, error) {
+		v, ok := e.Input.(Picture)
+		if !ok {
+			return e.Input.(Encoded).Unpack(e)
+		}
+		d := decoders.Get().(*decoder)
+		defer decoders.Put(d)
+		p, err := d.decode(v)
+		e.Input = p
+		return e, err
+	})
+	return attempt(ctx, in, workers, func(ctx context.Context, e Example) (Example, error) {
+		if _, ok := e.Input.(Encoded); !ok {
 			return e, nil
 		}
+		return decode(ctx, e)
 	}, faults)
 }
 
 // attempt is [Map] with a fault handler that is asked in order.
-func attempt[In interface{ origin() Origin }](ctx context.Context, stage string, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
+func attempt[In interface{ origin() Origin }](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
 	type outcome struct {
 		example Example
 		err     error
 	}
-	f = measured(ctx, stage, f)
 	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
 		e, err := f(ctx, v)
 		e.Origin = v.origin()

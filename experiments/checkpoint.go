@@ -30,6 +30,8 @@ type state struct {
 	Progress   train.Progress   `json:"progress"`
 	Since      train.Progress   `json:"since"`  // at the last line of training
 	Losses     float64          `json:"losses"` // since then
+	Uses       train.Uses       `json:"uses"`   // of reads
+	Used       train.Uses       `json:"used"`   // likewise, at the last line of training
 	Judged     int64            `json:"judged"` // steps at the last evaluation
 	Owed       bool             `json:"owed"`   // that evaluation was broken off, and is to be made again
 	Best       float64          `json:"best"`   // main score of the best weights
@@ -54,6 +56,8 @@ func (r *Run) keep(p train.Progress) error {
 	}
 	r.storage.Pause()
 	defer r.storage.Resume()
+	r.meter.Pause()
+	defer r.meter.Resume()
 	if err := r.metrics.Sync(); err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func (r *Run) keep(p train.Progress) error {
 		Optimizer: r.buffers(),
 		State: state{
 			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(), Streams: countStreams(r.data.Train),
-			Progress: p, Since: r.since, Losses: r.losses, Judged: r.judged, Owed: r.owed,
+			Progress: p, Since: r.since, Losses: r.losses, Uses: r.uses(), Used: r.used, Judged: r.judged, Owed: r.owed,
 			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary, Schedule: r.schedule.Choices(), Ends: r.at.Ends.List(),
 		},
 	})
@@ -125,6 +129,7 @@ func (r *Run) restore(c train.Checkpoint, s state) error {
 		}
 	}
 	r.begun, r.since, r.losses, r.judged, r.owed = s.Progress, s.Since, s.Losses, s.Judged, s.Owed
+	r.reused, r.used = s.Uses, s.Used
 	r.divergence, r.summary, r.kept, r.whole = s.Divergence, s.Summary, c.Step, c.Step
 	r.best, r.turned.first = s.Best, s.Turned
 	r.reached = s.Summary.StepsToTarget != nil

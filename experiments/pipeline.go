@@ -29,12 +29,13 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
 		examples = e.at(examples, echo.Augmentation)
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
+		batches := data.Batches(examples, s.Train.Batch, at.Form(s.form(ctx)))
 		batches = s.mix(ctx, batches, false)
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items, ready)
+		batches = data.Taken(ctx, batches, s.Stages.Prefetch.Items, ready)
 		batches = echo.At(batches, echo.Batch, e.Stage)
 		batches = s.mix(ctx, batches, true)
-		return at.From(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches")))
+		return at.From(at.tell(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))))
 	})
 }
 
@@ -50,10 +51,10 @@ func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reade
 		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
 	}
 	examples := at.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
-	return data.Map(ctx, examples, s.Stages.Readers, func(ctx context.Context, e data.Example) (data.Example, error) {
+	return data.Map(ctx, examples, s.Stages.Readers, data.Measured(ctx, data.StageRead, func(ctx context.Context, e data.Example) (data.Example, error) {
 		there := func(context.Context, data.Origin) (data.Example, error) { return e, nil }
 		return through(there)(ctx, e.Origin)
-	})
+	}))
 }
 
 // order is the order in which the records of src are read, where streams end
@@ -83,6 +84,13 @@ func (s Spec) stage(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return h.Sum64() ^ s.Seed*0x9e3779b97f4a7c15
+}
+
+// form makes batches.
+func (s Spec) form(ctx context.Context) func(group []data.Example) (data.Batch, error) {
+	format := s.format()
+	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return format.Batch(group) })
+	return func(group []data.Example) (data.Batch, error) { return f(ctx, group) }
 }
 
 func (s Spec) format() data.Format {

@@ -14,6 +14,26 @@ type Start struct {
 	data.Replay
 	Choices []echo.Choices // of an automatic factor, that are made again before it makes its own
 	Record  *echo.Schedule // takes down the choices of an automatic factor; nil: nobody does
+
+	Passed func(step int64, b data.Batch) // is told of the batches that were taken before; nil: nobody is
+}
+
+// tell passes on batches, of which the first ones were taken before.
+func (at Start) tell(batches data.Seq[data.Batch]) data.Seq[data.Batch] {
+	if at.Batches == 0 || at.Passed == nil {
+		return batches
+	}
+	return func(yield func(data.Batch, error) bool) {
+		step := int64(0)
+		for b, err := range batches {
+			if step++; err == nil && step <= at.Batches {
+				at.Passed(step, b)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 // Replay finds out how far [Spec.Pipeline] has got when the first k batches

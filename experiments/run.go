@@ -45,9 +45,16 @@ type Run struct {
 	storage *storage.Storage
 	faults  *faultLog
 	turned  turned
+	meter   *data.Meter
+	scale   scale
+	opening reading      // at the start
+	reuse   *train.Reuse // nil where nothing is used again
 	metrics *report.Metrics
 	summary report.Summary
 	since   train.Progress // at the last line of training
+	weighed reading        // likewise
+	used    train.Uses     // likewise
+	reused  train.Uses     // where training begins
 	losses  float64        // since then
 	judged  int64          // steps at the last evaluation
 	owed    bool           // that evaluation was broken off
@@ -251,6 +258,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 // loop is the training itself.
 func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	s := r.Spec
+	r.weigh(r.begun)
 	every, count, err := r.interval(s.Evaluate.Every)
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("evaluate.every: %w", err)
@@ -263,14 +271,13 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
-	meter := newMeter()
 	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule})
+	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule, r.recall})
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		&r.divergence,
-		r.watchWorkers(meter),
+		r.watchWorkers(r.meter),
 		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),
 		train.Every(every, count, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 		train.ObserverFunc(func(p train.Progress, _ data.Batch) error { r.whole = p.Steps; return nil }),

@@ -4,5 +4,5 @@ package train
 
 import "time"
 
-// cpuTime is unknown on this system.
-func cpuTime() time.Duration { return 0 }
+// CPUTime is unknown on this system.
+func CPUTime() time.Duration { return 0 }

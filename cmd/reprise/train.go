@@ -138,6 +138,10 @@ func printSummary(dir string, s report.Summary) {
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
 	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
+	if s.R != nil {
+		fmt.Printf("  R = %.2f: %s for a batch of fresh data, %s for one behind the echo; the step is busy %.0f %% of the time\n",
+			*s.R, experiments.Seconds(*s.TUp), experiments.Seconds(*s.TDown), 100**s.Utilisation)
+	}
 	switch {
 	case s.FinalValError != nil:
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)

@@ -64,11 +64,11 @@ func (c RandomResizedCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, 
 	if err != nil {
 		return data.Picture{}, err
 	}
-	return p.Resample(c.part(w, h, r), c.Size, c.Size), nil
+	return p.Resample(c.Part(w, h, r), c.Size, c.Size), nil
 }
 
-// part draws the part of a w×h picture to keep.
-func (c RandomResizedCrop) part(w, h int, r *rand.Rand) image.Rectangle {
+// Part draws the part of a w×h picture to keep.
+func (c RandomResizedCrop) Part(w, h int, r *rand.Rand) image.Rectangle {
 	scale, ratio := c.scale(), c.ratio()
 	least, most := math.Log(ratio[0]), math.Log(ratio[1])
 	across, down := r.Float64(), r.Float64()
