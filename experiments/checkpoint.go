@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,11 +19,13 @@ const checkpointsDir = "checkpoints"
 
 // state is what a checkpoint keeps beside weights and buffers. There is no
 // position of the data in it: the number of batches taken is that of the
-// steps, and the rest follows from it; see [Spec.Replay].
+// steps, and the rest follows from it and from where streams ended; see
+// [Spec.Replay].
 type state struct {
 	Spec    string `json:"spec"`    // fingerprint of config.yaml
 	Kernel  string `json:"kernel"`  // path that the bits are of
 	Records int    `json:"records"` // of the training data
+	Streams int    `json:"streams,omitempty"`
 
 	Progress   train.Progress   `json:"progress"`
 	Since      train.Progress   `json:"since"`  // at the last line of training
@@ -40,6 +41,7 @@ type state struct {
 	Lines      int              `json:"lines"`              // of metrics.jsonl
 	Summary    report.Summary   `json:"summary"`            // best values and the target, so far
 	Schedule   []echo.Choices   `json:"schedule,omitempty"` // of an automatic factor, up to the step or beyond
+	Ends       []data.Ending    `json:"ends,omitempty"`     // of streams, up to the step or beyond
 }
 
 func (r *Run) checkpoints() train.Checkpoints {
@@ -49,7 +51,7 @@ func (r *Run) checkpoints() train.Checkpoints {
 // keep writes a checkpoint of the moment after the step of p and all that
 // follows it. The simulated storage stands still meanwhile.
 func (r *Run) keep(p train.Progress) error {
-	if replayable(r.data.Train) != nil || r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
+	if r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
 		return nil
 	}
 	r.storage.Pause()
@@ -71,24 +73,15 @@ func (r *Run) keep(p train.Progress) error {
 		Model:     r.learner.Params.Export(),
 		Optimizer: r.buffers(),
 		State: state{
-			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(),
+			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(), Streams: countStreams(r.data.Train),
 			Progress: p, Since: r.since, Losses: r.losses, Uses: r.uses(), Used: r.used, Judged: r.judged, Owed: r.owed,
-			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary, Schedule: r.schedule.Choices(),
+			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary, Schedule: r.schedule.Choices(), Ends: r.at.Ends.List(),
 		},
 	})
 	if err == nil {
 		r.kept = p.Steps
 	}
 	return err
-}
-
-// replayable reports, as an error, training data whose order does not follow
-// from the number of records alone: how long each stream is shows at its end.
-func replayable(src data.Source) error {
-	if _, ok := src.(data.Stream); ok {
-		return errors.New("its training data are streams, which keep no checkpoint")
-	}
-	return nil
 }
 
 // The prefixes of the buffers in a checkpoint.
@@ -173,6 +166,9 @@ func (r *Run) latest() (c train.Checkpoint, s state, ok bool, err error) {
 		if n := r.data.Train.Len(); s.Records != n {
 			return c, s, false, fmt.Errorf("data.train: has %s, and had %s when the run began", countRecords(n), countRecords(s.Records))
 		}
+		if n := countStreams(r.data.Train); s.Streams != n {
+			return c, s, false, fmt.Errorf("data.train: has %d streams, and had %d when the run began", n, s.Streams)
+		}
 		return c, s, true, nil
 	}
 	return c, s, false, nil
@@ -183,4 +179,12 @@ func countRecords(n int) string {
 		return "no end"
 	}
 	return fmt.Sprintf("%d records", n)
+}
+
+// countStreams returns the number of streams that src is, or 0.
+func countStreams(src data.Source) int {
+	if s, ok := src.(data.Stream); ok {
+		return s.Shards.Shards()
+	}
+	return 0
 }

@@ -40,21 +40,30 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 }
 
 // read is the first stage: the records of src in an order, or, where it is
-// one of streams, as these have them, interleaved; of streams at must be zero.
+// one of streams, as these have them, interleaved.
 func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Example] {
 	if through == nil {
 		through = func(read data.Reader) data.Reader { return read }
 	}
 	streams, ok := src.(data.Stream)
 	if !ok {
-		order := at.Missing(data.Order(src.Len(), s.Data.Order, s.stage("order")))
+		order := at.Missing(s.order(src, nil))
 		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
 	}
-	examples := data.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
+	examples := at.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
 	return data.Map(ctx, examples, s.Stages.Readers, data.Measured(ctx, data.StageRead, func(ctx context.Context, e data.Example) (data.Example, error) {
 		there := func(context.Context, data.Origin) (data.Example, error) { return e, nil }
 		return through(there)(ctx, e.Origin)
 	}))
+}
+
+// order is the order in which the records of src are read, where streams end
+// as ends says.
+func (s Spec) order(src data.Source, ends []data.Ending) data.Seq[data.Origin] {
+	if streams, ok := src.(data.Stream); ok {
+		return data.InterleavedOrder(streams, s.Data.Order, s.stage("order"), ends)
+	}
+	return data.Order(src.Len(), s.Data.Order, s.stage("order"))
 }
 
 // Once is the pipeline of evaluation: every record of src once, in its order,

@@ -38,10 +38,10 @@ func (at Start) tell(batches data.Seq[data.Batch]) data.Seq[data.Batch] {
 
 // Replay finds out how far [Spec.Pipeline] has got when the first k batches
 // have been taken from it; choices are those of an automatic factor up to then, or beyond. It runs the stages that make the order over
-// origins, without a record, some three million reads a second: n and s are
-// those of the pipeline, skipped are its damaged reads, and nothing else is needed to
-// know what the buffers hold.
-func (s Spec) Replay(ctx context.Context, n int, k int64, skipped map[int64]struct{}, choices []echo.Choices) (data.Replay, error) {
+// origins, without a record, some three million reads a second: src and s are
+// those of the pipeline, skipped are its damaged reads, ends those of its streams up to then, or beyond,
+// and nothing else is needed to know what the buffers hold.
+func (s Spec) Replay(ctx context.Context, src data.Source, k int64, skipped map[int64]struct{}, choices []echo.Choices, ends []data.Ending) (data.Replay, error) {
 	at := data.Replay{Batches: k, Held: map[int64]struct{}{}, Skipped: skipped}
 	taken := int64(0)
 	uses := map[int64]int{}    // of a read, to come
@@ -67,7 +67,7 @@ func (s Spec) Replay(ctx context.Context, n int, k int64, skipped map[int64]stru
 	// is asked for too, up to the point where that takes a further read: then
 	// every stage is done with what it can be done with.
 	reads := func(yield func(data.Origin, error) bool) {
-		for o, err := range data.Order(n, s.Data.Order, s.stage("order")) {
+		for o, err := range s.order(src, ends) {
 			if err != nil {
 				yield(o, err)
 				return
@@ -139,6 +139,7 @@ func (s Spec) Replay(ctx context.Context, n int, k int64, skipped map[int64]stru
 	for r := range uses {
 		at.Held[r] = struct{}{}
 	}
+	at.Ends = data.NewEndings(ends, at.Reads)
 	return at, nil
 }
 

@@ -228,6 +228,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.lock, err = claim(r.Dir, r.Force, r.lock); err != nil {
 		return err
 	}
+	r.at.Ends = new(data.Endings)
 	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
 		return err
 	}
