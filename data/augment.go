@@ -19,8 +19,20 @@ type Augmentation interface {
 // workers goroutines, and leaves it as 8-bit pixels. All draws are keyed by
 // seed and the example's origin. Other inputs pass as they are.
 func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
+	return augmented(ctx, in, StageAugment, workers, seed, augs)
+}
+
+// Finish is Augment for the last augmentations, those right of an echo that repeats what the others made. Without any it is in.
+func Finish(ctx context.Context, in Seq[Example], workers int, seed uint64, augs ...Augmentation) Seq[Example] {
+	if len(augs) == 0 {
+		return in
+	}
+	return augmented(ctx, in, StageFinish, workers, seed, augs)
+}
+
+func augmented(ctx context.Context, in Seq[Example], stage string, workers int, seed uint64, augs []Augmentation) Seq[Example] {
 	resamplers := sync.Pool{New: func() any { return new(jpeg.Resampler) }}
-	augment := Measured(ctx, StageAugment, func(_ context.Context, e Example) (Example, error) {
+	augment := Measured(ctx, stage, func(_ context.Context, e Example) (Example, error) {
 		p := e.Input.(Picture)
 		resampler := resamplers.Get().(*jpeg.Resampler)
 		defer resamplers.Put(resampler)

@@ -33,8 +33,9 @@ const (
 	StagePipe    = "pipe"    // of simulated storage, which carries one record at a time
 	StageDecode  = "decode"
 	StageAugment = "augment"
-	StageBatch   = "batch" // a call for each batch
-	StageMix     = "mix"   // likewise
+	StageFinish  = "finish" // the last augmentations
+	StageBatch   = "batch"  // a call for each batch
+	StageMix     = "mix"    // likewise
 )
 
 // Timing returns what a stage has taken so far.

@@ -53,6 +53,27 @@ func Order(n int, ordering Ordering, seed uint64) Seq[Origin] {
 	}
 }
 
+// Heads yields the first m origins of every n of in, and numbers their reads anew: of an order of n records, a part of
+// each epoch.
+func Heads(in Seq[Origin], n, m int) Seq[Origin] {
+	return func(yield func(Origin, error) bool) {
+		seen, read := 0, int64(0)
+		for o, err := range in {
+			if err == nil {
+				at := seen % n
+				if seen++; at >= m {
+					continue
+				}
+				o.Read = read
+				read++
+			}
+			if !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Once yields each of n records once, in the order of the source, as
 // evaluation reads them.
 func Once(n int) Seq[Origin] {

@@ -23,6 +23,7 @@ func Strategies() []Strategy { return []Strategy{None, Read, Example, Augmentati
 
 // Spec says where to echo and how often. The zero Spec does not echo.
 type Spec struct {
+	Preset         Preset   `yaml:"preset,omitempty"`          // sets the strategy, and what it needs around it; default none
 	Strategy       Strategy `yaml:"strategy,omitempty"`        // default none
 	Factor         Factor   `yaml:"factor,omitempty"`          // default 1 for none, 2 elsewhere
 	Max            int      `yaml:"max,omitempty"`             // with the factor auto, uses of an item at most; default 16
@@ -32,7 +33,7 @@ type Spec struct {
 // WithDefaults fills what is not set.
 func (s Spec) WithDefaults() Spec {
 	if s.Strategy == "" {
-		s.Strategy = None
+		s.Strategy = s.Preset.Strategy()
 	}
 	switch {
 	case s.Strategy == None:
@@ -48,12 +49,15 @@ func (s Spec) WithDefaults() Spec {
 
 // Check reports what is wrong with s.
 func (s Spec) Check() error {
-	if s.Strategy == "" && (s.Factor > 1 || s.Factor == Auto) {
+	if s.Strategy == "" && s.Preset == "" && (s.Factor > 1 || s.Factor == Auto) {
 		return fmt.Errorf("echo: the factor is %v and there is no strategy, want one of %q", s.Factor, Strategies())
 	}
 	s = s.WithDefaults()
 	if !slices.Contains(Strategies(), s.Strategy) {
 		return fmt.Errorf("echo: the strategy is %q, want one of %q", s.Strategy, Strategies())
+	}
+	if err := s.checkPreset(); err != nil {
+		return err
 	}
 	if s.ShuffleBatches < 0 {
 		return fmt.Errorf("echo: shuffle_batches is %d, want 0 (none) or more", s.ShuffleBatches)

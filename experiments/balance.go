@@ -29,6 +29,7 @@ func (s Spec) works(src data.Source) []work {
 		{data.StagePipe, 1, false, echo.Read},
 		{data.StageDecode, s.Stages.Workers, false, echo.Example},
 		{data.StageAugment, s.Stages.Workers, false, echo.Augmentation},
+		{data.StageFinish, s.Stages.Workers, false, echo.Batch},
 		{data.StageBatch, 1, true, echo.Batch},
 		mixed,
 	}
@@ -38,6 +39,7 @@ func (s Spec) works(src data.Source) []work {
 		return w.stage == data.StageStreams && !streams ||
 			w.stage == data.StagePipe && s.Storage.Simulate.Bandwidth == 0 ||
 			w.stage == data.StageAugment && text ||
+			w.stage == data.StageFinish && len(s.Input.AugmentAfter) == 0 ||
 			w.stage == data.StageMix && s.Input.Mix.IsZero()
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/goccy/go-yaml"
 
@@ -21,76 +20,14 @@ import (
 // paired: each strategy has every seed.
 type Comparison struct {
 	Spec       Spec
-	Strategies []echo.Strategy
-	Factors    []echo.Factor // of every strategy but none
-	Seeds      int           // Spec.Seed and those that follow it; 0 means 1
-	Dir        string        // a directory a run is made in it
+	Strategies []echo.Strategy // or names of presets
+	Factors    []echo.Factor   // of every strategy but none
+	Controls   bool            // adds rows that repeat nothing: see Control
+	Seeds      int             // Spec.Seed and those that follow it; 0 means 1
+	Dir        string          // a directory a run is made in it
 
 	Progress func(label string, s Spec) *report.Progress // of one run; nil shows nothing
 	Notice   func(string)                                // as that of Run
-}
-
-// Arm is what the runs of one row of a comparison have in common.
-type Arm struct {
-	Strategy echo.Strategy `json:"strategy"`
-	Factor   echo.Factor   `json:"factor"`
-}
-
-// String writes a as "example ×2".
-func (a Arm) String() string {
-	if a.Strategy == echo.None {
-		return "none"
-	}
-	return fmt.Sprintf("%s ×%v", a.Strategy, a.Factor)
-}
-
-// Arms returns the rows: none first where it is asked for, and each other
-// strategy once a factor. A strategy that would train as another does is left
-// out, and named in notices.
-func (c Comparison) Arms() (arms []Arm, notices []string, err error) {
-	asked := map[echo.Strategy]bool{}
-	for _, s := range c.Strategies {
-		if err := (echo.Spec{Strategy: s, Factor: 1}).Check(); err != nil {
-			return nil, nil, err
-		}
-		asked[s] = true
-	}
-	for _, f := range c.Factors {
-		if err := f.Check(); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, s := range echo.Strategies() {
-		if !asked[s] {
-			continue
-		}
-		if s == echo.None {
-			arms = append(arms, Arm{echo.None, 1})
-			continue
-		}
-		one := c.Spec
-		one.Echo.Strategy = s
-		if err := one.echoesNothing(); err != nil {
-			notices = append(notices, fmt.Sprintf("%s is left out: %v", s, err))
-			continue
-		}
-		if s == echo.Read && asked[echo.Example] {
-			notices = append(notices, "read trains bit for bit as example does; its row differs in cost only")
-		}
-		for _, f := range c.Factors {
-			switch arm := (Arm{s, f}); {
-			case slices.Contains(arms, arm):
-			case f == 1 && asked[echo.None]:
-				notices = append(notices, fmt.Sprintf("%s with factor 1 is left out: it is none", s))
-			default:
-				arms = append(arms, arm)
-			}
-		}
-	}
-	if len(arms) == 0 {
-		return nil, nil, errors.New("nothing to compare: no strategy is left")
-	}
-	return arms, notices, nil
 }
 
 // finished reports whether a run that ended so need not be made again.
@@ -111,6 +48,9 @@ func (c Comparison) Run(ctx context.Context) (Table, error) {
 	}
 	for _, n := range notices {
 		c.Notice(n)
+	}
+	if arms, err = c.fitting(ctx, arms); err != nil {
+		return Table{}, err
 	}
 	s := c.Spec
 	if h := s.Train.Rate.Horizon; !h.IsZero() && h.Unit == Steps && s.Train.Rate.Schedule != "constant" {
@@ -218,16 +158,9 @@ func (s Spec) text() ([]byte, error) {
 // one makes the run of an arm with the n-th seed, goes on with it, or reads
 // what it found.
 func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Summary, error) {
-	s.Echo.Strategy, s.Echo.Factor = arm.Strategy, arm.Factor
-	if arm.Factor != echo.Auto {
-		s.Echo.Max = 0
-	}
-	s.Echo = s.Echo.WithDefaults()
-	if arm.Strategy != echo.Batch {
-		s.Echo.ShuffleBatches = 0
-	}
+	s = arm.of(s)
 	s.Seed += uint64(n)
-	s.Name = fmt.Sprintf("%s-%v-seed-%d", arm.Strategy, arm.Factor, s.Seed)
+	s.Name = fmt.Sprintf("%s-seed-%d", arm.dir(), s.Seed)
 	dir := filepath.Join(c.Dir, s.Name)
 	if summary, err := report.ReadSummary(dir); err == nil && finished(summary.Status) {
 		if err := c.same(dir, s); err != nil {

@@ -105,7 +105,7 @@ func TestStrategiesThatWouldBeTheSameAreToldApart(t *testing.T) {
 // row makes a row of runs that reached the target after so many fresh
 // examples, or missed it where the number is negative.
 func row(s echo.Strategy, fresh ...int64) Row {
-	r := Row{Arm: Arm{s, 2}}
+	r := Row{Arm: Arm{Strategy: s, Factor: 2}}
 	for i, n := range fresh {
 		run := report.Summary{Status: report.TargetMet, Seed: uint64(i), FreshExamples: n, Reads: n + 5, Examples: 2 * n, Steps: n / 10, WallSeconds: float64(n) / 100, CPUSeconds: float64(n) / 50}
 		if n < 0 {

@@ -26,7 +26,7 @@ func newMeter() *data.Meter {
 // internal/kernel/README.md.
 func (r *Run) watchWorkers(meter *data.Meter) train.Observer {
 	busy := func() time.Duration {
-		return meter.Timing(data.StageDecode).Busy + meter.Timing(data.StageAugment).Busy
+		return meter.Timing(data.StageDecode).Busy + meter.Timing(data.StageAugment).Busy + meter.Timing(data.StageFinish).Busy
 	}
 	var before time.Duration
 	var from train.Progress

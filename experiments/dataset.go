@@ -209,7 +209,7 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 		src  data.Source
 		augs []data.Augmentation
 	}{
-		{"train", d.Train, s.Input.chosen(s.Input.Augment)},
+		{"train", d.Train, s.Input.chosen(slices.Concat(s.Input.Augment, s.Input.AugmentAfter))},
 		{"validation", d.Validation, s.Input.chosen(s.Input.Resize)},
 		{"test", d.Test, s.Input.chosen(s.Input.Resize)},
 	} {

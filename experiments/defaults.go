@@ -55,6 +55,7 @@ func (s Spec) derived() Spec {
 		s.Input = Input{} // of pictures, of which text has none
 	}
 	s.Echo = s.Echo.WithDefaults()
+	s = s.preset()
 	if rate := &s.Train.Rate; rate.Schedule == "exponential" {
 		set(&rate.End, rate.Start/100)
 	}
@@ -125,6 +126,11 @@ func (s Spec) problems() []error {
 		check("data.source."+s.Data.Source.Name, c.Check())
 	}
 	check("echo", s.Echo.Check())
+	errs = append(errs, s.presetProblems()...)
+	atLeast("data.draws", s.Data.Draws, 0)
+	if s.Data.Draws > 1 && s.Data.Order == data.Sequential {
+		bad("data.draws", "is %d, and data.order sequential: most records would never be read; want permuted", s.Data.Draws)
+	}
 	if err := s.echoesNothing(); err != nil {
 		bad("echo.strategy", "%v", err)
 	}

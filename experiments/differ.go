@@ -15,7 +15,7 @@ import (
 // free are the keys of a Spec, and the sections, that a run may have other
 // values of when it is resumed: none of them decides a bit of its outcome.
 var free = []string{
-	"pipeline.readers", "pipeline.workers", "pipeline.prefetch", "train.compute_threads", "log.progress", "data.max_bad", "checkpoint",
+	"pipeline.readers", "pipeline.workers", "pipeline.prefetch", "pipeline.cache", "train.compute_threads", "log.progress", "data.max_bad", "checkpoint",
 }
 
 // deciding returns the values in a Spec, given as YAML, that decide the

@@ -39,7 +39,11 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	if e.Strategy == echo.None {
 		b.WriteString("no echo, the baseline\n\n")
 	} else {
-		fmt.Fprintf(b, "%s echo, factor %v\n\n", e.Strategy, e.Factor)
+		fmt.Fprintf(b, "%s echo, factor %v", e.Strategy, e.Factor)
+		if e.Preset != "" {
+			fmt.Fprintf(b, ": %s", e.Preset)
+		}
+		b.WriteString("\n\n")
 	}
 
 	stage := func(name, format string, args ...any) {
@@ -73,14 +77,24 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 			stage("turn", "upright, as EXIF has it")
 		}
 		stage("augment", "%s → %d×%d×3, %v", chain(s.Input.Augment), s.Input.Size, s.Input.Size, Bytes(3*s.Input.Size*s.Input.Size))
-		place(echo.Augmentation, "copies are equal")
+		if len(s.Input.AugmentAfter) == 0 {
+			place(echo.Augmentation, "copies are equal")
+		} else {
+			place(echo.Augmentation, "copies are equal up to here")
+		}
 	}
 	m := s.Stages.Shuffle.Items
 	buffer := fmt.Sprintf("buffer of %s examples, %v", number(float64(m)), Bytes(m)*exampleBytes(r.sample))
 	if asked.Memory > 0 {
 		buffer += fmt.Sprintf(" (%v asked for)", asked.Memory)
 	}
+	if m < 2 {
+		buffer = "no buffer: the order stays"
+	}
 	stage("shuffle", "%s", buffer)
+	if len(s.Input.AugmentAfter) > 0 {
+		stage("augment", "%s, every copy anew", chain(s.Input.AugmentAfter))
+	}
 	batch := batchBytes(r.hollow)
 	stage("batch", "%d examples to %s, %v; up to %d ahead of the step", s.Train.Batch, values, batch, s.Stages.Prefetch.Items)
 	mix := s.Input.Mix
@@ -118,8 +132,11 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	default:
 		fmt.Fprintf(b, "The run ends after %s fresh examples%s.\n", about(float64(maxFresh)), targetText(s.Stop.Target))
 	}
-	if !auto && e.Strategy != echo.None && e.Strategy != echo.Batch && m > s.Train.Batch {
-		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already.\n", 100*s.duplicates())
+	if share := s.duplicates(); share > 0 {
+		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already.\n", 100*share)
+	}
+	if k := int(e.Factor); e.Preset.Together() {
+		fmt.Fprintf(b, "A batch holds %s different examples, %d copies of each side by side.\n", about(float64(s.Train.Batch)/float64(k)), k)
 	}
 	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
 	if f, ratio := factor, s.Storage.UpstreamRatio; auto {
@@ -138,9 +155,20 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the
-// batch already, for a batch much smaller than the shuffle buffer.
+// batch already, for a batch much smaller than the shuffle buffer; NaN where
+// it is not, or where the factor sets itself.
 func (s Spec) duplicates() float64 {
 	f := float64(s.Echo.Factor)
+	switch {
+	case s.Echo.Factor == echo.Auto:
+		return math.NaN()
+	case s.Echo.Strategy == echo.None, s.Echo.Strategy == echo.Batch:
+		return 0
+	case s.Echo.Preset.Together():
+		return 1 - 1/f
+	case s.Stages.Shuffle.Items <= s.Train.Batch:
+		return math.NaN()
+	}
 	low := math.Floor(f)
 	up := f - low // share of items with one use more
 	pairs := (1-up)*low*(low-1) + up*(low+1)*low

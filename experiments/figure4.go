@@ -56,7 +56,7 @@ func (t Table) Figure4() (Figure4, error) {
 	if t.Target == "" {
 		return f, errors.New("figure 4: the comparison has no target")
 	}
-	base := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Strategy == echo.None })
+	base := slices.IndexFunc(t.Rows, func(r Row) bool { return r.baseline() })
 	if base < 0 {
 		return f, errors.New("figure 4: the comparison has no row none")
 	}
@@ -74,13 +74,13 @@ func (t Table) Figure4() (Figure4, error) {
 	fresh, wall := axisOf("fresh_examples"), axisOf("wall_seconds")
 	var first EchoCost
 	for _, row := range t.Rows {
-		if row.Strategy != echo.None && (row.Strategy != echo.Example || row.Factor == echo.Auto) {
+		if !row.baseline() && (row.Arm != Arm{Strategy: echo.Example, Factor: row.Factor} || row.Factor == echo.Auto) {
 			continue
 		}
 		c := EchoCost{Factor: float64(row.Factor), Fresh: t.used(row, fresh), Seconds: t.used(row, wall)}
 		c.Each = 1000 * c.Seconds.Mean / c.Fresh.Mean
 		c.PredictedEach = 1000 * max(f.TUp, c.Factor*f.TDown) / batch
-		if row.Strategy == echo.None {
+		if row.baseline() {
 			first = c
 		}
 		f.Bars = append(f.Bars, c)

@@ -45,7 +45,7 @@ func (in Input) problems() []error {
 	for _, v := range []struct {
 		key  string
 		list []Choice[data.Augmentation]
-	}{{"augment", in.Augment}, {"resize", in.Resize}} {
+	}{{"augment", in.Augment}, {"augment_after", in.AugmentAfter}, {"resize", in.Resize}} {
 		for i, a := range v.list {
 			c, ok := a.Value.(interface{ Check() error })
 			if !ok {
@@ -69,11 +69,11 @@ func (in Input) problems() []error {
 
 // none reports whether nothing is set.
 func (in Input) none() bool {
-	return in.Size == 0 && len(in.Mean)+len(in.Std)+len(in.Augment)+len(in.Resize) == 0 && in.Exif == "" && in.Mix == (augment.Mix{})
+	return in.Size == 0 && len(in.Mean)+len(in.Std)+len(in.Augment)+len(in.AugmentAfter)+len(in.Resize) == 0 && in.Exif == "" && in.Mix == (augment.Mix{})
 }
 
 // isDefault reports whether in is what it is where no Spec mentions it.
 func (in Input) isDefault() bool {
 	d := defaults().Input
-	return in.Augment == nil && in.Resize == nil && in.Size == d.Size && in.Exif == d.Exif && in.Mix == d.Mix && slices.Equal(in.Mean, d.Mean) && slices.Equal(in.Std, d.Std)
+	return in.Augment == nil && in.AugmentAfter == nil && in.Resize == nil && in.Size == d.Size && in.Exif == d.Exif && in.Mix == d.Mix && slices.Equal(in.Mean, d.Mean) && slices.Equal(in.Std, d.Std)
 }

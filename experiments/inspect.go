@@ -86,7 +86,7 @@ func (s Spec) before(ctx context.Context, src data.Source, step int64, choices [
 // inspected describes b.
 func (s Spec) inspected(r *Run, step int64, b data.Batch, used map[int64]int64) (*Inspection, error) {
 	i := &Inspection{Step: step, Fresh: b.Fresh(), Duplicate: float64(b.Duplicates()) / float64(len(b.Origins))}
-	if share := s.duplicates(); s.Echo.Factor != echo.Auto && !math.IsNaN(share) {
+	if share := s.duplicates(); !math.IsNaN(share) {
 		i.Expected = &share
 	}
 	inputs := b.Inputs[0]

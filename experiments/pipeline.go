@@ -13,7 +13,7 @@ import (
 //
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
-// Where pictures are mixed, that is done before or after the echo of batches.
+// The last augmentations, drawn anew for every copy, are done where the examples leave the shuffle buffer. Where pictures are mixed, that is done before or after the echo of batches.
 // Records of src are read through a storage, which nil stands for as it is.
 // The buffers of s must be numbers. The stream begins where at is, at the zero
 // Start at the beginning, and has no end of its own.
@@ -29,6 +29,7 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
 		examples = e.at(examples, echo.Augmentation)
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
+		examples = data.Finish(ctx, examples, s.Stages.Workers, s.stage("finish"), values(s.Input.AugmentAfter)...)
 		batches := data.Batches(examples, s.Train.Batch, at.Form(s.form(ctx)))
 		batches = s.mix(ctx, batches, false)
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items, ready)
@@ -48,7 +49,7 @@ func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reade
 	streams, ok := src.(data.Stream)
 	if !ok {
 		order := at.Missing(s.order(src, nil))
-		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
+		return data.Read(ctx, order, s.Stages.Readers, s.cached(through(data.FromSource(src))), faults)
 	}
 	examples := at.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
 	return data.Map(ctx, examples, s.Stages.Readers, data.Measured(ctx, data.StageRead, func(ctx context.Context, e data.Example) (data.Example, error) {
@@ -63,7 +64,11 @@ func (s Spec) order(src data.Source, ends []data.Ending) data.Seq[data.Origin] {
 	if streams, ok := src.(data.Stream); ok {
 		return data.InterleavedOrder(streams, s.Data.Order, s.stage("order"), ends)
 	}
-	return data.Order(src.Len(), s.Data.Order, s.stage("order"))
+	n, order := src.Len(), data.Order(src.Len(), s.Data.Order, s.stage("order"))
+	if s.Data.Draws > 1 && n > 0 {
+		return data.Heads(order, n, max(1, n/s.Data.Draws))
+	}
+	return order
 }
 
 // Once is the pipeline of evaluation: every record of src once, in its order,

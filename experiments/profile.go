@@ -193,7 +193,7 @@ func (p *profiler) load() (err error) {
 	if p.decoded, err = hold(decoded, len(p.encoded), memory); err != nil {
 		return err
 	}
-	for b, err := range s.mix(p.ctx, data.Batches(p.augmented(s.Stages.Workers), s.Train.Batch, s.form(p.ctx)), s.Input.Mix.Redraw) {
+	for b, err := range s.mix(p.ctx, data.Batches(p.finished(s.Stages.Workers), s.Train.Batch, s.form(p.ctx)), s.Input.Mix.Redraw) {
 		if err != nil {
 			return err
 		}
@@ -208,6 +208,12 @@ func (p *profiler) load() (err error) {
 func (p *profiler) augmented(workers int) data.Seq[data.Example] {
 	s := p.Spec
 	return data.Augment(p.ctx, again(p.decoded), workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
+}
+
+// finished is examples without end, ready to be put in batches.
+func (p *profiler) finished(workers int) data.Seq[data.Example] {
+	s := p.Spec
+	return data.Finish(p.ctx, p.augmented(workers), workers, s.stage("finish"), values(s.Input.AugmentAfter)...)
 }
 
 // alone is the pace of a stage that nothing runs beside.
@@ -229,8 +235,15 @@ func (p *profiler) alone(w work, workers int) (Pace, error) {
 	case data.StageAugment:
 		pace, err := bestPace(p.augmented(workers), p.each, 2*workers)
 		return pace.over(b), err
-	case data.StageBatch:
+	case data.StageFinish:
 		examples, err := hold(p.augmented(workers), 2*b, memory)
+		if err != nil {
+			return Pace{}, err
+		}
+		pace, err := bestPace(data.Finish(p.ctx, again(examples), workers, s.stage("finish"), values(s.Input.AugmentAfter)...), p.each, 2*workers)
+		return pace.over(b), err
+	case data.StageBatch:
+		examples, err := hold(p.finished(workers), 2*b, memory)
 		if err != nil {
 			return Pace{}, err
 		}

@@ -151,6 +151,8 @@ func busy(stage string) string {
 		return "Decoding"
 	case data.StageAugment:
 		return "Augmenting"
+	case data.StageFinish:
+		return "The last augmentations"
 	case data.StageBatch:
 		return "Forming batches"
 	case data.StageMix:

@@ -113,7 +113,9 @@ func (s Spec) augmented(ctx context.Context, row []cell, e data.Example, copies 
 			}
 		}
 	}
-	for a, err := range data.Augment(ctx, echoed, runtime.GOMAXPROCS(0), s.stage("augment"), s.Input.chosen(s.Input.Augment)...) {
+	workers := runtime.GOMAXPROCS(0)
+	made := data.Augment(ctx, echoed, workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
+	for a, err := range data.Finish(ctx, made, workers, s.stage("finish"), values(s.Input.AugmentAfter)...) {
 		if err != nil {
 			return nil, err
 		}

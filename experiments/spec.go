@@ -39,6 +39,7 @@ type Data struct {
 	Test       string         `yaml:"test,omitempty"`       // used once, at the end; none, or default: test where it exists
 	SplitSeed  uint64         `yaml:"split_seed"`           // of the permutation that splits are cut from; default 0
 	Order      data.Ordering  `yaml:"order"`                // permuted (default) or sequential
+	Draws      int            `yaml:"draws,omitempty"`      // permutations an epoch: of each, the first 1/Draws is read; default 1
 	OnError    string         `yaml:"on_error"`             // fail (default) or skip: what a damaged record does
 	MaxBad     int            `yaml:"max_bad"`              // distinct damaged records borne with skip; default 100
 }
@@ -54,17 +55,22 @@ type Input struct {
 	// of Size and a flip. Resize is applied to all others; default: the
 	// shorter side to Size, and the centre.
 	Augment []Choice[data.Augmentation] `yaml:"augment"`
-	Resize  []Choice[data.Augmentation] `yaml:"resize"`
+
+	// AugmentAfter follows Augment. It is right of an echo of augmented pictures, whose copies then differ in it; default: none.
+	AugmentAfter []Choice[data.Augmentation] `yaml:"augment_after,omitempty"`
+
+	Resize []Choice[data.Augmentation] `yaml:"resize"`
 
 	Mix augment.Mix `yaml:"mix,omitempty"` // of the pictures of a training batch with one another; default: none
 }
 
 // StagesSpec sizes the stages.
 type StagesSpec struct {
-	Shuffle  Buffer `yaml:"shuffle"`  // of examples (10k) or memory (500MiB); default 4096
-	Readers  int    `yaml:"readers"`  // reads under way at once; default 8
-	Workers  int    `yaml:"workers"`  // of decoding and of augmenting; default: one a core
-	Prefetch Buffer `yaml:"prefetch"` // finished batches (4) or memory (64MiB); default 64MiB, and 8 batches at most
+	Shuffle  Buffer `yaml:"shuffle"`         // of examples (10k) or memory (500MiB); default 4096
+	Readers  int    `yaml:"readers"`         // reads under way at once; default 8
+	Workers  int    `yaml:"workers"`         // of decoding and of augmenting; default: one a core
+	Cache    Bytes  `yaml:"cache,omitempty"` // memory for decoded records (2GiB): a further read of one costs nothing; default 0: none
+	Prefetch Buffer `yaml:"prefetch"`        // finished batches (4) or memory (64MiB); default 64MiB, and 8 batches at most
 }
 
 // StorageSpec makes training reads as slow as another storage would.

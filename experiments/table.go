@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/train/report"
 )
 
@@ -36,7 +35,7 @@ const slack = 1.05
 // suggest returns a target a little worse than what all runs of none reach, so that each of them, made again, reaches
 // it within its budget; "" where one of them diverged.
 func (t Table) suggest() string {
-	base := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Strategy == echo.None })
+	base := slices.IndexFunc(t.Rows, func(r Row) bool { return r.baseline() })
 	if base < 0 {
 		return ""
 	}
@@ -71,7 +70,7 @@ func (t *Table) summarise() {
 // used is what a row used of a on the way to the target, with the gain over none.
 func (t Table) used(row Row, a axis) Spread {
 	s := row.over(a.reached, a.whole)
-	if base := t.Rows[0]; base.Strategy == echo.None && !s.Bound {
+	if base := t.Rows[0]; base.baseline() && !s.Bound {
 		if b := base.over(a.reached, a.whole); !b.Bound && s.Mean > 0 {
 			s.Gain = b.Mean / s.Mean
 		}
@@ -157,6 +156,9 @@ func (t Table) Write(w io.Writer) error {
 	} else {
 		t.toTarget(&b)
 	}
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Control != "" }) {
+		b.WriteString("Controls, without echo: cache keeps decoded records in memory; rate has the learning\nrate times the factor.\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -238,7 +240,7 @@ func missed(run report.Summary, used float64) string {
 
 // gain is the mean of none over that of row, or the bound of it.
 func (t Table) gain(row Row, a axis) string {
-	if t.Rows[0].Strategy != echo.None {
+	if !t.Rows[0].baseline() {
 		return ""
 	}
 	base, s := t.Rows[0].over(a.reached, a.whole), row.over(a.reached, a.whole)

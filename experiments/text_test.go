@@ -256,7 +256,7 @@ func TestAComparisonOfTextLeavesAugmentationOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Arm{{echo.None, 1}, {echo.Read, 2}, {echo.Example, 2}, {echo.Batch, 2}}
+	want := []Arm{{Strategy: echo.None, Factor: 1}, {Strategy: echo.Read, Factor: 2}, {Strategy: echo.Example, Factor: 2}, {Strategy: echo.Batch, Factor: 2}}
 	if !slices.Equal(arms, want) || len(notices) == 0 || !slices.ContainsFunc(notices, func(n string) bool { return strings.HasPrefix(n, "augmentation is left out: ") }) {
 		t.Errorf("%v, with %q", arms, notices)
 	}

@@ -239,7 +239,7 @@ func TestQuickstartSaysWhatItWillDoAndWhatCameOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if arms, _, err := q.Arms(); err != nil || !reflect.DeepEqual(arms, []Arm{{echo.None, 1}, {echo.Example, 4}}) {
+	if arms, _, err := q.Arms(); err != nil || !reflect.DeepEqual(arms, []Arm{{Strategy: echo.None, Factor: 1}, {Strategy: echo.Example, Factor: 4}}) {
 		t.Errorf("the rows are %v, %v", arms, err)
 	}
 	want := `Reprise quickstart: the same training twice, with and without data echoing.

@@ -17,6 +17,7 @@ func compareCommand() *cobra.Command {
 		strategies []string
 		factors    []string
 		seeds      int
+		controls   bool
 		out        string
 		asJSON     bool
 	)
@@ -42,7 +43,7 @@ interrupted comparison goes on where it was.`,
 			if out == "" {
 				out = filepath.Join("runs", s.Name+"-compare")
 			}
-			c := experiments.Comparison{Spec: s, Seeds: seeds, Dir: out, Notice: notice, Progress: progress}
+			c := experiments.Comparison{Spec: s, Seeds: seeds, Controls: controls, Dir: out, Notice: notice, Progress: progress}
 			for _, name := range strategies {
 				c.Strategies = append(c.Strategies, echo.Strategy(name))
 			}
@@ -69,8 +70,9 @@ interrupted comparison goes on where it was.`,
 	spec.add(cmd)
 	spec.addSeed(cmd)
 	spec.addTarget(cmd)
-	cmd.Flags().StringSliceVar(&strategies, "strategies", []string{"none", "example", "augmentation", "batch"}, "strategies to compare")
+	cmd.Flags().StringSliceVar(&strategies, "strategies", []string{"none", "example", "augmentation", "batch"}, "strategies to compare, or presets: minibatch_persistency, augmentation_multiplicity, repeated_augmentation, partial_augmentation")
 	cmd.Flags().StringSliceVar(&factors, "factor", []string{"2"}, "factors of every strategy but none: numbers, or auto")
+	cmd.Flags().BoolVar(&controls, "controls", false, "add rows without echo: cache keeps decoded records in memory where they fit, rate has the learning rate times each factor")
 	cmd.Flags().IntVar(&seeds, "seeds", 1, "number of paired seeds, from that of the spec on")
 	cmd.Flags().StringVar(&out, "out", "", "directory (default runs/NAME-compare)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table as JSON")
