@@ -109,6 +109,7 @@ stop: {max_steps: 1}
 
 func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 	base, mixed := parse(t, replayed), parse(t, replayed, mixing, "input.mix.classes=3")
+	split := parse(t, replayed, "input.augment=[{pad_crop: {pad: 1}}]", "input.augment_after=[flip]")
 	rapid.Check(t, func(t *rapid.T) {
 		s := base
 		s.Seed = rapid.Uint64Range(0, 1000).Draw(t, "seed")
@@ -119,7 +120,19 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		if s.Echo.Factor == echo.Auto {
 			s.Echo.Max = rapid.IntRange(1, 5).Draw(t, "max")
 		}
-		if s.Echo.Strategy == echo.Batch {
+		if preset := rapid.SampledFrom(append(echo.Presets(), "", "", "")).Draw(t, "preset"); preset != "" {
+			s.Echo = echo.Spec{Preset: preset, Factor: echo.Factor(rapid.IntRange(1, 5).Draw(t, "times"))}.WithDefaults()
+			if err := s.Echo.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rapid.Bool().Draw(t, "split") {
+			s.Input = split.Input
+		}
+		if rapid.Bool().Draw(t, "cached") {
+			s.Stages.Cache = Bytes(rapid.IntRange(1, 2000).Draw(t, "cache"))
+		}
+		if s.Echo.Strategy == echo.Batch && s.Echo.Preset == "" {
 			s.Echo.ShuffleBatches = rapid.IntRange(0, 5).Draw(t, "shuffle_batches")
 		}
 		if rapid.Bool().Draw(t, "mixed") {
@@ -131,6 +144,7 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		s.Stages.Readers = rapid.IntRange(1, 4).Draw(t, "readers")
 		s.Stages.Workers = rapid.IntRange(1, 4).Draw(t, "workers")
 		s.Train.Batch = rapid.IntRange(1, 8).Draw(t, "batch")
+		s = s.preset()
 		s.Data.Order = rapid.SampledFrom([]data.Ordering{data.Permuted, data.Sequential}).Draw(t, "order")
 		records := rapid.SampledFrom([]int{data.Endless, 5, 33}).Draw(t, "records")
 		src := &digits{records: records}
@@ -178,7 +192,7 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 			}
 			made++
 		}
-		if made != len(at.Held) {
+		if made != len(at.Held) && s.Stages.Cache == 0 {
 			t.Fatalf("%d reads are made again, %d are held", made, len(at.Held))
 		}
 	})

@@ -69,7 +69,7 @@ type StagesSpec struct {
 	Shuffle  Buffer `yaml:"shuffle"`         // of examples (10k) or memory (500MiB); default 4096
 	Readers  int    `yaml:"readers"`         // reads under way at once; default 8
 	Workers  int    `yaml:"workers"`         // of decoding and of augmenting; default: one a core
-	Cache    Bytes  `yaml:"cache,omitempty"` // memory for decoded records (2GiB): a further read of one costs nothing; default 0: none
+	Cache    Bytes  `yaml:"cache,omitempty"` // memory for decoded records (2GiB), but of streams: a further read of one costs nothing; default 0: none
 	Prefetch Buffer `yaml:"prefetch"`        // finished batches (4) or memory (64MiB); default 64MiB, and 8 batches at most
 }
 
