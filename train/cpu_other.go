@@ -4,5 +4,5 @@ package train
 
 import "time"
 
-// cpuTime is unknown on this system.
-func cpuTime() time.Duration { return 0 }
+// CPUTime is the processor time of the process; this system does not tell, and it is 0.
+func CPUTime() time.Duration { return 0 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the processor time of the process, user and system.
-func cpuTime() time.Duration {
+// CPUTime is the processor time of the process, user and system.
+func CPUTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -108,7 +108,7 @@ type stopwatch struct {
 	cpu  time.Duration
 }
 
-func startWatch() stopwatch { return stopwatch{time.Now(), cpuTime()} }
+func startWatch() stopwatch { return stopwatch{time.Now(), CPUTime()} }
 
 func (w *stopwatch) lap() (wall, cpu time.Duration) {
 	now := startWatch()

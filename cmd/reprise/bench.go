@@ -15,11 +15,11 @@ import (
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast this machine computes",
+		Short: "Measure how fast this machine reads and computes",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(benchStep())
+	cmd.AddCommand(benchStep(), benchDecode(), benchInput())
 	return cmd
 }
 
