@@ -17,12 +17,23 @@ func (p Picture) Decode() (Picture, error) { return new(decoder).decode(p) }
 // decoder decodes pictures, one after another.
 type decoder struct{ jpeg jpeg.Decoder }
 
+// unforeseen, deferred, turns a panic of a decoder on data that nobody foresaw
+// into an error.
+func unforeseen(err *error) {
+	if bug := recover(); bug != nil {
+		*err = fmt.Errorf("data: the decoder panicked: %v", bug)
+	}
+}
+
+// planes decodes a JPEG, or a part of it, to the memory of p. An error is no
+// verdict on the file.
+func (d *decoder) planes(p *jpeg.Planes, file []byte, o jpeg.Options) (err error) {
+	defer unforeseen(&err)
+	return d.jpeg.Decode(p, file, o)
+}
+
 func (d *decoder) decode(p Picture) (decoded Picture, err error) {
-	defer func() { // of a decoder on data that nobody foresaw
-		if bug := recover(); bug != nil {
-			decoded, err = Picture{}, fmt.Errorf("data: the decoder panicked: %v", bug)
-		}
-	}()
+	defer unforeseen(&err)
 	if p.Encoded == nil {
 		return p, nil
 	}

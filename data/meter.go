@@ -53,15 +53,18 @@ func WithMeter(ctx context.Context, m *Meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
-// measured returns f, or f that reports to the meter of ctx.
-func measured[In, Out any](ctx context.Context, stage string, f func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
-	m, ok := ctx.Value(meterKey{}).(*Meter)
-	if !ok {
-		return f
+// meterOf returns the meter of ctx, or nil.
+func meterOf(ctx context.Context) *Meter {
+	m, _ := ctx.Value(meterKey{}).(*Meter)
+	return m
+}
+
+// time starts to measure a call of a stage, which ends when end is
+// called. A nil meter measures nothing.
+func (m *Meter) time(stage string) (end func()) {
+	if m == nil {
+		return func() {}
 	}
-	return func(ctx context.Context, v In) (Out, error) {
-		start := m.Clock()
-		defer func() { m.add(stage, m.Clock()-start) }()
-		return f(ctx, v)
-	}
+	start := m.Clock()
+	return func() { m.add(stage, m.Clock()-start) }
 }

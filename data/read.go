@@ -15,18 +15,30 @@ type Reader func(ctx context.Context, o Origin) (Example, error)
 // records. A nil Faults ends the stream with the record's number and error.
 type Faults func(o Origin, err error) error
 
+// orFail is f, or the Faults that a nil one stands for.
+func (f Faults) orFail() Faults {
+	if f != nil {
+		return f
+	}
+	return func(o Origin, err error) error { return fmt.Errorf("data: record %d: %w", o.Index, err) }
+}
+
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
-	return attempt(ctx, StageRead, order, workers, func(ctx context.Context, o Origin) (Example, error) {
+	meter := meterOf(ctx)
+	return attempt(ctx, order, workers, func(ctx context.Context, o Origin) (Example, error) {
+		defer meter.time(StageRead)()
 		return read(ctx, o)
-	}, faults)
+	}, faults.orFail())
 }
 
 // Decode decodes the inputs that are [Encoded], on up to workers goroutines.
 // Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
 	decoders := sync.Pool{New: func() any { return new(decoder) }}
-	return attempt(ctx, StageDecode, in, workers, func(_ context.Context, e Example) (Example, error) {
+	meter := meterOf(ctx)
+	return attempt(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
+		defer meter.time(StageDecode)()
 		switch v := e.Input.(type) {
 		case Picture:
 			d := decoders.Get().(*decoder)
@@ -39,16 +51,15 @@ func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Se
 		default:
 			return e, nil
 		}
-	}, faults)
+	}, faults.orFail())
 }
 
 // attempt is [Map] with a fault handler that is asked in order.
-func attempt[In interface{ origin() Origin }](ctx context.Context, stage string, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
+func attempt[In interface{ origin() Origin }](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Example, error), faults Faults) Seq[Example] {
 	type outcome struct {
 		example Example
 		err     error
 	}
-	f = measured(ctx, stage, f)
 	outcomes := Map(ctx, in, workers, func(ctx context.Context, v In) (outcome, error) {
 		e, err := f(ctx, v)
 		e.Origin = v.origin()
@@ -57,9 +68,6 @@ func attempt[In interface{ origin() Origin }](ctx context.Context, stage string,
 		}
 		return outcome{e, err}, nil
 	})
-	if faults == nil {
-		faults = func(o Origin, err error) error { return fmt.Errorf("data: record %d: %w", o.Index, err) }
-	}
 	return func(yield func(Example, error) bool) {
 		for o, err := range outcomes {
 			if err == nil && o.err != nil {

@@ -127,14 +127,13 @@ func (in *interleaving) close() {
 // turn yields records, one stream after the other, until no more than left
 // streams are open. It reports whether to go on.
 func (in *interleaving) turn(left int, yield func(Example, error) bool) bool {
-	next := measured(in.ctx, StageRead, func(_ context.Context, s *stream) (pulled, error) {
-		e, err, ok := s.next()
-		return pulled{e, ok}, err
-	})
+	meter := meterOf(in.ctx)
 	for len(in.streams) > left {
 		s := in.streams[in.at]
-		p, err := next(in.ctx, s)
-		if !p.ok {
+		end := meter.time(StageRead)
+		e, err, ok := s.next()
+		end()
+		if !ok {
 			in.drop()
 			continue
 		}
@@ -154,20 +153,14 @@ func (in *interleaving) turn(left int, yield func(Example, error) bool) bool {
 			}
 			continue
 		}
-		p.example.Origin = o
+		e.Origin = o
 		in.yielded++
 		in.at = (in.at + 1) % len(in.streams)
-		if !yield(p.example, nil) {
+		if !yield(e, nil) {
 			return false
 		}
 	}
 	return true
-}
-
-// pulled is what a stream gave; not ok at its end.
-type pulled struct {
-	example Example
-	ok      bool
 }
 
 // drop closes the stream whose turn it is; the next has the turn then.

@@ -22,9 +22,11 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		faults := at.Strict(faults)
 		examples := s.read(ctx, src, through, faults, at)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
-		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Example), s.stage("echo"))
-		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
+		if copies := s.Echo.At(echo.Example); copies > 1 { // which share what is decoded; else it is decoded where it is augmented
+			examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
+			examples = echo.Repeat(examples, copies, s.stage("echo"))
+		}
+		examples = s.augmenting(faults).Apply(ctx, examples, s.Stages.Workers)
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
 		examples = at.Refill(examples, echoed(s, at.Hollow()))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
@@ -61,10 +63,14 @@ func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reade
 func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
-		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, s.Input.chosen(s.Input.Resize)...)
+		examples = data.Preparation{Augmentations: s.Input.chosen(s.Input.Resize), Faults: faults}.Apply(ctx, examples, s.Stages.Workers)
 		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
 	})
+}
+
+// augmenting is how training pictures are decoded and augmented.
+func (s Spec) augmenting(faults data.Faults) data.Preparation {
+	return data.Preparation{Augmentations: s.Input.chosen(s.Input.Augment), Seed: s.stage("augment"), Faults: faults}
 }
 
 // stage is the seed of a stage: no two stages draw alike, and no two runs
