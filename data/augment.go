@@ -28,12 +28,12 @@ func Augment(ctx context.Context, in Seq[Example], workers int, seed uint64, aug
 // Preparation makes of examples as they are stored what a batch is made of.
 // Inputs that come [Encoded] are decoded, just as [Decode] does it; pictures
 // are augmented, and become 8-bit pixels. Of a JPEG the part alone that the
-// first augmentations keep is made pixels, in memory that is used again.
+// first augmentations keep is made pixels, in memory that is used again; the rest
+// is read all the same, to know whether the file is good, unless it is Sound.
 type Preparation struct {
 	Augmentations []Augmentation // applied in turn
 	Seed          uint64         // of their draws, which are keyed by it and the example's origin
 	Faults        Faults         // of what cannot be decoded
-	Lenient       bool           // what follows that part of a JPEG is not read: for files that were found good before
 }
 
 // Apply prepares examples on up to workers goroutines.
@@ -83,7 +83,7 @@ func (w *preparer) prepare(e Example) (Example, error) {
 	r, augs, inPart := e.Rand(w.Seed), w.Augmentations, false
 	if p.Encoded != nil {
 		var left []Augmentation
-		if left, inPart = w.decodePart(p.Encoded, r); inPart {
+		if left, inPart = w.decodePart(p, r); inPart {
 			augs = left
 		} else {
 			var err error
@@ -104,9 +104,9 @@ func (w *preparer) prepare(e Example) (Example, error) {
 // decodePart decodes what the first augmentations show of a JPEG to w.planes,
 // draws for them, and returns those that are left. It is not ok where that
 // cannot be done; whether the file is good is for others to say.
-func (w *preparer) decodePart(file []byte, r *rand.Rand) (left []Augmentation, ok bool) {
+func (w *preparer) decodePart(p Picture, r *rand.Rand) (left []Augmentation, ok bool) {
 	defer w.meter.time(StageDecode)()
-	c, err := w.decoder.jpeg.Config(file)
+	c, err := w.decoder.jpeg.Config(p.Encoded)
 	if err != nil {
 		return nil, false
 	}
@@ -114,8 +114,8 @@ func (w *preparer) decodePart(file []byte, r *rand.Rand) (left []Augmentation, o
 	if err != nil || len(left) > 0 && len(left) == len(w.Augmentations) { // which may keep the picture it is given
 		return nil, false
 	}
-	o := jpeg.Options{Crop: w.views[0].Part, Lenient: w.Lenient, MaxPixels: MaxPixels}
-	return left, w.decoder.planes(&w.planes, file, o) == nil
+	o := jpeg.Options{Crop: w.views[0].Part, Lenient: p.Sound, MaxPixels: MaxPixels}
+	return left, w.decoder.planes(&w.planes, p.Encoded, o) == nil
 }
 
 func (w *preparer) decodeWhole(p Picture) (Picture, error) {

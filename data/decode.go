@@ -44,6 +44,7 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 	if d.jpeg.Decode(&planes, p.Encoded, jpeg.Options{MaxPixels: MaxPixels}) == nil {
 		return Picture{Image: planes.Image(), orientation: orientationOf(p.Encoded)}, nil
 	}
+	_, headless := d.jpeg.Config(p.Encoded)
 	format, ok := codecOf(p.Encoded) // whose verdict is final, also of a JPEG
 	if !ok {
 		return Picture{}, fmt.Errorf("data: no JPEG, PNG, GIF or WebP: %s", foreign(p.Encoded))
@@ -67,5 +68,10 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 			return Picture{}, err
 		}
 	}
-	return Picture{Image: m, orientation: orientationOf(p.Encoded)}, nil
+	return Picture{Image: m, orientation: orientationOf(p.Encoded), indivisible: headless == nil}, nil
 }
+
+// Indivisible reports whether p was decoded by image/jpeg, although a part of
+// it may be decoded here where damage elsewhere is not noticed; the last bits
+// of its pixels then depend on what was read. See [Preparation].
+func (p Picture) Indivisible() bool { return p.indivisible }

@@ -17,12 +17,14 @@ const MaxPixels = 1 << 27
 // nothing may write to it.
 type Picture struct {
 	Encoded []byte      // as the source holds it: JPEG, PNG, GIF or WebP
+	Sound   bool        // of Encoded: it was found good before and not Indivisible, so that what is not needed may stay unread
 	Image   image.Image // decoded, in the planes of the decoder
 
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
 
-	orientation int // EXIF's, of a picture that Decode made; see Oriented
+	indivisible bool // see Indivisible
+	orientation int  // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].

@@ -35,6 +35,7 @@ type InputRates struct {
 	Data         string  `json:"data"`
 	Transform    string  `json:"transform,omitempty"` // none of decoding alone
 	Workers      int     `json:"workers"`
+	Lenient      bool    `json:"lenient"` // the data set is marked as clean, and what is not needed of a file is not read
 	Images       int     `json:"images"`
 	PerSecond    float64 `json:"images_per_second"`         // of the clock, of the median round
 	PerCPU       float64 `json:"images_per_cpu_second"`     // of user and system time of the process, of the median round
@@ -99,8 +100,13 @@ func (b InputBench) Run(ctx context.Context, r Registry) (InputRates, error) {
 	if src.Len() < 1 {
 		return InputRates{}, fmt.Errorf("experiments: %s has no records", b.Path)
 	}
+	verified, err := markOf(source)
+	if err != nil {
+		return InputRates{}, err
+	}
 	s := b.spec(source)
-	rates := InputRates{Data: b.Path, Transform: b.Transform, Workers: b.Workers}
+	rates := InputRates{Data: b.Path, Transform: b.Transform, Workers: b.Workers, Lenient: verified != nil && !b.DecodeOnly}
+	through := func(read data.Reader) data.Reader { return verified.sound(src, read) }
 	var made data.Seq[int] // numbers of images
 	warm := 2 * src.Len()
 	if b.DecodeOnly {
@@ -108,7 +114,7 @@ func (b InputBench) Run(ctx context.Context, r Registry) (InputRates, error) {
 		made = counted(s.decodeOnly(ctx, src), func(data.Example) int { return 1 })
 		warm = min(warm, 64)
 	} else {
-		made = counted(s.Pipeline(ctx, src, nil, failing(src), data.Replay{}), func(b data.Batch) int { return len(b.Origins) })
+		made = counted(s.Pipeline(ctx, src, through, failing(src), data.Replay{}), func(b data.Batch) int { return len(b.Origins) })
 		warm = 2 * s.Train.Batch
 	}
 	return rates, rates.measure(made, warm, b.Time)
@@ -192,6 +198,9 @@ func (r InputRates) Write(w io.Writer) error {
 	what := "reading and decoding"
 	if r.Transform != "" {
 		what = "from the file to batches for " + r.Transform
+	}
+	if r.Lenient {
+		what += ", of files that were verified"
 	}
 	_, err := fmt.Fprintf(w, `%s: %s, workers %d
   images/s      %.0f by the clock

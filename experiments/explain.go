@@ -64,7 +64,7 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 		place(echo.Example, "copies are equal")
 	} else {
 		place(echo.Read, "every copy is decoded and augmented anew")
-		stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
+		stage("decode", "%d workers: %s", s.Stages.Workers, r.decodeText())
 		place(echo.Example, "every copy is augmented anew")
 		if s.Input.Exif == ExifApply {
 			stage("turn", "upright, as EXIF has it")
@@ -118,6 +118,25 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 		}
 	}
 	return b.String()
+}
+
+// decodeText says what of a picture is decoded.
+func (r *Run) decodeText() string {
+	switch {
+	case !r.inPart():
+		return "JPEG to planes"
+	case r.verified != nil:
+		return "the part of a JPEG that is kept; what follows is not read, since data verify found all good"
+	default:
+		return "the part of a JPEG that is kept, the rest being checked"
+	}
+}
+
+// inPart reports whether training pictures are decoded where they are
+// augmented, and of a JPEG no more than is kept.
+func (r *Run) inPart() bool {
+	_, isText := r.Spec.textual()
+	return !isText && r.Spec.Echo.At(echo.Example) == 1 && r.Spec.Input.Exif != ExifApply
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the

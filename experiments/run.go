@@ -31,23 +31,24 @@ type Run struct {
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
-	data    *Dataset
-	shape   Shape        // of the data
-	sample  data.Example // of the training data, prepared
-	hollow  data.Batch   // of copies of it, for its shape
-	learner *train.Learner
-	ema     *optim.EMA
-	storage *storage.Storage
-	faults  *faultLog
-	turned  turned
-	metrics *report.Metrics
-	summary report.Summary
-	since   train.Progress // at the last line of training
-	losses  float64        // since then
-	judged  int64          // steps at the last evaluation
-	owed    bool           // that evaluation was broken off
-	best    float64        // main score of BestWeights
-	reached bool
+	data     *Dataset
+	shape    Shape        // of the data
+	sample   data.Example // of the training data, prepared
+	hollow   data.Batch   // of copies of it, for its shape
+	learner  *train.Learner
+	ema      *optim.EMA
+	storage  *storage.Storage
+	verified *mark // of the data; nil where it is not marked as clean
+	faults   *faultLog
+	turned   turned
+	metrics  *report.Metrics
+	summary  report.Summary
+	since    train.Progress // at the last line of training
+	losses   float64        // since then
+	judged   int64          // steps at the last evaluation
+	owed     bool           // that evaluation was broken off
+	best     float64        // main score of BestWeights
+	reached  bool
 
 	divergence train.Divergence
 	lock       *os.File       // of Dir
@@ -120,6 +121,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 	}
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
 		return SpecError{err}
+	}
+	if r.verified, err = markOf(r.Spec.Data.Source); err != nil {
+		return err
 	}
 	r.shape = r.data.shape(r.Spec)
 	if err := r.Spec.Stop.Target.check(r.shape); err != nil {
@@ -230,6 +234,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	r.summary = report.Summary{
 		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
 		Strategy: string(r.Spec.Echo.Strategy), Factor: float64(r.Spec.Echo.Factor),
+		Lenient: r.verified != nil && r.inPart(),
 	}
 	return nil
 }
@@ -250,7 +255,9 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
 	meter := newMeter()
-	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
+	through := func(read data.Reader) data.Reader {
+		return r.turned.watch(r.verified.sound(r.data.Train, r.storage.Reader(read)))
+	}
 	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), r.at)
 	from := r.begun
 	observers := []train.Observer{
