@@ -135,8 +135,12 @@ func (r *Run) decodeText() string {
 // inPart reports whether training pictures are decoded where they are
 // augmented, and of a JPEG no more than is kept.
 func (r *Run) inPart() bool {
-	_, isText := r.Spec.textual()
-	return !isText && r.Spec.Echo.At(echo.Example) == 1 && r.Spec.Input.Exif != ExifApply
+	augs := r.Spec.Input.chosen(r.Spec.Input.Augment)
+	if r.Spec.Echo.At(echo.Example) > 1 || len(augs) == 0 {
+		return false
+	}
+	_, ok := augs[0].(data.Geometry)
+	return ok
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the
