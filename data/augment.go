@@ -73,11 +73,14 @@ type preparer struct {
 // prepare makes what [Preparation] says of e.
 func (w *preparer) prepare(e Example) (Example, error) {
 	p, ok := e.Input.(Picture)
-	if !ok {
-		if v, ok := e.Input.(Encoded); ok {
-			defer w.meter.time(StageDecode)()
-			return v.Unpack(e)
+	if v, packed := e.Input.(Encoded); packed && !ok {
+		var err error
+		if e, err = w.unpack(v, e); err != nil {
+			return e, err
 		}
+		p, ok = e.Input.(Picture)
+	}
+	if !ok {
 		return e, nil
 	}
 	r, augs, inPart := e.Rand(w.Seed), w.Augmentations, false
@@ -99,6 +102,11 @@ func (w *preparer) prepare(e Example) (Example, error) {
 	}
 	e.Input = p
 	return e, nil
+}
+
+func (w *preparer) unpack(v Encoded, e Example) (Example, error) {
+	defer w.meter.time(StageDecode)()
+	return v.Unpack(e)
 }
 
 // decodePart decodes what the first augmentations show of a JPEG to w.planes,

@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// Meter adds up how long the workers of the stages are busy. It is handed to
-// a pipeline by [WithMeter], and is safe for use by several goroutines.
+// Meter adds up how long the workers of the stages are busy, and how often
+// whoever takes batches has to wait for them. It is handed to a pipeline by
+// [WithMeter], and is safe for use by several goroutines.
 type Meter struct {
 	Clock func() time.Duration // since some moment; must not be nil
 
 	mu     sync.Mutex
 	stages map[string]Timing
+	outlet Outlet
+	point  *moment // of the last batch that was waited for, since the last pause
+	paused int     // pauses under way
+	pauses int     // that have begun
 }
 
 // Timing is what a [Meter] knows of a stage.
@@ -23,9 +28,13 @@ type Timing struct {
 
 // The stages that are measured.
 const (
-	StageRead    = "read"
+	StageRead    = "read"    // records, or, of streams, their way through the storage
+	StageStreams = "streams" // the record of the stream whose turn it is
+	StagePipe    = "pipe"    // of simulated storage, which carries one record at a time
 	StageDecode  = "decode"
 	StageAugment = "augment"
+	StageBatch   = "batch" // a call for each batch
+	StageMix     = "mix"   // likewise
 )
 
 // Timing returns what a stage has taken so far.
@@ -35,9 +44,44 @@ func (m *Meter) Timing(stage string) Timing {
 	return m.stages[stage]
 }
 
-func (m *Meter) add(stage string, d time.Duration) {
+// Pause stops the measuring, as for an evaluation, until as many calls of
+// Resume: work that falls in a pause, wholly or in part, does not count.
+func (m *Meter) Pause() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.paused++
+	m.pauses++
+	m.point = nil
+}
+
+// Resume ends a Pause.
+func (m *Meter) Resume() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.paused--
+}
+
+// begin returns when a call begins, and in which stretch between pauses.
+func (m *Meter) begin() (at time.Duration, stretch int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.paused > 0 {
+		return 0, -1
+	}
+	return m.Clock(), m.pauses
+}
+
+// end counts a call that began as begin has it.
+func (m *Meter) end(stage string, at time.Duration, stretch int) {
+	took := m.Clock() - at
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if stretch == m.pauses {
+		m.add(stage, took)
+	}
+}
+
+func (m *Meter) add(stage string, d time.Duration) {
 	if m.stages == nil {
 		m.stages = map[string]Timing{}
 	}
@@ -65,6 +109,31 @@ func (m *Meter) time(stage string) (end func()) {
 	if m == nil {
 		return func() {}
 	}
-	start := m.Clock()
-	return func() { m.add(stage, m.Clock()-start) }
+	at, stretch := m.begin()
+	return func() { m.end(stage, at, stretch) }
+}
+
+// Report counts a call of a stage that took d, where ctx has a [Meter].
+func Report(ctx context.Context, stage string, d time.Duration) {
+	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.paused == 0 {
+			m.add(stage, d)
+		}
+	}
+}
+
+// Measured returns f, or f that reports its calls as those of a stage where
+// ctx has a [Meter].
+func Measured[In, Out any](ctx context.Context, stage string, f func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	m, ok := ctx.Value(meterKey{}).(*Meter)
+	if !ok {
+		return f
+	}
+	return func(ctx context.Context, v In) (Out, error) {
+		at, stretch := m.begin()
+		defer func() { m.end(stage, at, stretch) }()
+		return f(ctx, v)
+	}
 }

@@ -25,32 +25,31 @@ func (f Faults) orFail() Faults {
 
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
-	meter := meterOf(ctx)
-	return attempt(ctx, order, workers, func(ctx context.Context, o Origin) (Example, error) {
-		defer meter.time(StageRead)()
+	return attempt(ctx, order, workers, Measured(ctx, StageRead, func(ctx context.Context, o Origin) (Example, error) {
 		return read(ctx, o)
-	}, faults.orFail())
+	}), faults.orFail())
 }
 
 // Decode decodes the inputs that are [Encoded], on up to workers goroutines.
 // Others pass as they are.
 func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Seq[Example] {
 	decoders := sync.Pool{New: func() any { return new(decoder) }}
-	meter := meterOf(ctx)
-	return attempt(ctx, in, workers, func(_ context.Context, e Example) (Example, error) {
-		defer meter.time(StageDecode)()
-		switch v := e.Input.(type) {
-		case Picture:
-			d := decoders.Get().(*decoder)
-			defer decoders.Put(d)
-			p, err := d.decode(v)
-			e.Input = p
-			return e, err
-		case Encoded:
-			return v.Unpack(e)
-		default:
+	decode := Measured(ctx, StageDecode, func(_ context.Context, e Example) (Example, error) {
+		v, ok := e.Input.(Picture)
+		if !ok {
+			return e.Input.(Encoded).Unpack(e)
+		}
+		d := decoders.Get().(*decoder)
+		defer decoders.Put(d)
+		p, err := d.decode(v)
+		e.Input = p
+		return e, err
+	})
+	return attempt(ctx, in, workers, func(ctx context.Context, e Example) (Example, error) {
+		if _, ok := e.Input.(Encoded); !ok {
 			return e, nil
 		}
+		return decode(ctx, e)
 	}, faults.orFail())
 }
 

@@ -20,6 +20,7 @@ type Replay struct {
 	Reads   int64              // 1 + the highest Origin.Read that had got to the shuffle buffer
 	Held    map[int64]struct{} // reads, by Origin.Read below Reads, of which a use was to come
 	Skipped map[int64]struct{} // reads of damaged records, which got nowhere
+	Ends    *Endings           // of the streams, where these are read: the ends before Reads, to which later ones are added; nil: nobody keeps them
 }
 
 // Missing yields the reads of order that have to be made: those held, and

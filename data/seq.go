@@ -156,49 +156,25 @@ func guarded[T any](in Seq[T]) Seq[T] {
 
 // Prefetch runs in on a goroutine of its own, so that the stages on either
 // side of it overlap: it keeps up to depth values for the reader, and one more
-// in hand. The goroutine has ended by the time the loop over the result is
-// left. A depth below one returns in itself.
-func Prefetch[T any](in Seq[T], depth int) Seq[T] {
+// in hand, which the gauge, if there is one, counts. The goroutine has ended by the time the loop over the
+// result is left. A depth below one returns in itself.
+func Prefetch[T any](in Seq[T], depth int, gauge ...*Gauge) Seq[T] {
 	if depth < 1 {
 		return in
 	}
-	type item struct {
-		value T
-		err   error
+	var g *Gauge
+	if len(gauge) > 0 {
+		g = gauge[0]
 	}
 	return func(yield func(T, error) bool) {
-		items := make(chan item, depth)
-		stop := make(chan struct{})
-		go func() {
-			defer close(items)
-			err := error(nil)
-			defer func() {
-				if err != nil {
-					select {
-					case items <- item{err: err}:
-					case <-stop:
-					}
-				}
-			}()
-			defer recovered(&err)
-			for v, err := range in {
-				select {
-				case items <- item{v, err}:
-				case <-stop:
+		Ahead(in, depth, g, func(q *Queue[T]) {
+			for {
+				v, err := q.Next()
+				if err == End || !yield(v, err) {
 					return
 				}
 			}
-		}()
-		defer func() {
-			close(stop)
-			for range items { // until the goroutine closes it
-			}
-		}()
-		for it := range items {
-			if !yield(it.value, it.err) || it.err != nil {
-				return
-			}
-		}
+		})
 	}
 }
 

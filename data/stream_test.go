@@ -117,7 +117,7 @@ func TestReadingStreamsIsMeasured(t *testing.T) {
 	now := time.Duration(0)
 	m := &data.Meter{Clock: func() time.Duration { now++; return now }}
 	classes(t, data.Interleave(data.WithMeter(t.Context(), m), data.Stream{Shards: counting{5}}, data.Sequential, 1, nil), 3)
-	if got := m.Timing(data.StageRead); got.Calls != 3 || got.Busy == 0 {
+	if got := m.Timing(data.StageStreams); got.Calls != 3 || got.Busy == 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -8,7 +8,7 @@
 package echo
 
 import (
-	"fmt"
+	"errors"
 	"math/rand/v2"
 
 	"github.com/reprise-ml/reprise/data"
@@ -25,10 +25,13 @@ type Item[T any] interface {
 
 // Repeat yields each item of in f times: where f is not whole, one more or
 // one less as drawn for each item from its own origin, so that the mean is f.
-// A factor of 1 is in itself; one that is not from 1 to 1024 is an error.
+// A factor of 1 is in itself; one that is not from 1 to 1024 is an error. [Repeatedly] is the echo of Auto.
 func Repeat[T Item[T]](in data.Seq[T], f Factor, seed uint64) data.Seq[T] {
 	if err := f.Check(); err != nil {
 		return data.Fail[T](err)
+	}
+	if f == Auto {
+		return data.Fail[T](errAuto)
 	}
 	if f == 1 {
 		return in
@@ -48,27 +51,4 @@ func Repeat[T Item[T]](in data.Seq[T], f Factor, seed uint64) data.Seq[T] {
 	}
 }
 
-// Factor is how many times an item is used on average, itself included: from
-// 1 to 1024.
-type Factor float64
-
-// MaxFactor is the largest Factor: copies are numbered in base 1024.
-const MaxFactor = 1024
-
-// Check reports a factor that is out of range.
-func (f Factor) Check() error {
-	if !(f >= 1 && f <= MaxFactor) {
-		return fmt.Errorf("echo: the factor is %g, want 1 to %d", float64(f), MaxFactor)
-	}
-	return nil
-}
-
-// Times rounds f up or down at random, with mean f: how often [Repeat] yields
-// an item, if r is the item's Rand.
-func (f Factor) Times(r *rand.Rand) int {
-	n := int(f)
-	if r.Float64() < float64(f)-float64(n) {
-		n++
-	}
-	return n
-}
+var errAuto = errors.New("echo: Repeat takes a number as the factor; that of auto is Repeatedly")

@@ -118,7 +118,7 @@ func ExampleFactor_Check() {
 	fmt.Println(echo.Factor(0.5).Check())
 	// Output:
 	// <nil>
-	// echo: the factor is 0.5, want 1 to 1024
+	// echo: the factor is 0.5, want 1 to 1024, or auto
 }
 
 func TestEveryItemIsRepeatedInPlaceWithItsCopiesNumbered(t *testing.T) {
@@ -239,12 +239,12 @@ func TestAFactorOfOneIsTheStreamItself(t *testing.T) {
 
 func TestAFactorOutOfRangeIsAnError(t *testing.T) {
 	for factor, want := range map[echo.Factor]string{
-		0.5:                      "echo: the factor is 0.5, want 1 to 1024",
-		0:                        "echo: the factor is 0, want 1 to 1024",
-		-2:                       "echo: the factor is -2, want 1 to 1024",
-		1025:                     "echo: the factor is 1025, want 1 to 1024",
-		echo.Factor(math.NaN()):  "echo: the factor is NaN, want 1 to 1024",
-		echo.Factor(math.Inf(1)): "echo: the factor is +Inf, want 1 to 1024",
+		0.5:                      "echo: the factor is 0.5, want 1 to 1024, or auto",
+		0:                        "echo: the factor is 0, want 1 to 1024, or auto",
+		-2:                       "echo: the factor is -2, want 1 to 1024, or auto",
+		1025:                     "echo: the factor is 1025, want 1 to 1024, or auto",
+		echo.Factor(math.NaN()):  "echo: the factor is NaN, want 1 to 1024, or auto",
+		echo.Factor(math.Inf(1)): "echo: the factor is +Inf, want 1 to 1024, or auto",
 	} {
 		unread := func(func(data.Origin, error) bool) { t.Errorf("at a factor of %v the stream is read", factor) }
 		n := 0

@@ -25,6 +25,7 @@ func Strategies() []Strategy { return []Strategy{None, Read, Example, Augmentati
 type Spec struct {
 	Strategy       Strategy `yaml:"strategy,omitempty"`        // default none
 	Factor         Factor   `yaml:"factor,omitempty"`          // default 1 for none, 2 elsewhere
+	Max            int      `yaml:"max,omitempty"`             // with the factor auto, uses of an item at most; default 16
 	ShuffleBatches int      `yaml:"shuffle_batches,omitempty"` // buffer of whole batches after a batch echo; default 0: none
 }
 
@@ -35,17 +36,20 @@ func (s Spec) WithDefaults() Spec {
 	}
 	switch {
 	case s.Strategy == None:
-		s.Factor = 1
+		s.Factor, s.Max = 1, 0
 	case s.Factor == 0:
 		s.Factor = 2
+	}
+	if s.Factor == Auto && s.Max == 0 {
+		s.Max = 16
 	}
 	return s
 }
 
 // Check reports what is wrong with s.
 func (s Spec) Check() error {
-	if s.Strategy == "" && s.Factor > 1 {
-		return fmt.Errorf("echo: the factor is %g and there is no strategy, want one of %q", float64(s.Factor), Strategies())
+	if s.Strategy == "" && (s.Factor > 1 || s.Factor == Auto) {
+		return fmt.Errorf("echo: the factor is %v and there is no strategy, want one of %q", s.Factor, Strategies())
 	}
 	s = s.WithDefaults()
 	if !slices.Contains(Strategies(), s.Strategy) {
@@ -56,6 +60,12 @@ func (s Spec) Check() error {
 	}
 	if s.ShuffleBatches > 1 && s.Strategy != Batch {
 		return fmt.Errorf("echo: shuffle_batches is %d, which goes with the strategy batch, not %s", s.ShuffleBatches, s.Strategy)
+	}
+	if s.Max != 0 && s.Factor != Auto {
+		return fmt.Errorf("echo: max is %d, which goes with the factor auto, not %v", s.Max, s.Factor)
+	}
+	if s.Factor == Auto && (s.Max < 1 || s.Max > MaxFactor) {
+		return fmt.Errorf("echo: max is %d, want 1 to %d", s.Max, MaxFactor)
 	}
 	return s.Factor.Check()
 }

@@ -76,10 +76,15 @@ func TestCheckReportsWhatIsWrong(t *testing.T) {
 		{echo.Spec{Strategy: echo.Batch, ShuffleBatches: -1}, "echo: shuffle_batches is -1, want 0 (none) or more"},
 		{echo.Spec{Strategy: echo.Example, ShuffleBatches: 10}, "echo: shuffle_batches is 10, which goes with the strategy batch, not example"},
 		{echo.Spec{ShuffleBatches: 10}, "echo: shuffle_batches is 10, which goes with the strategy batch, not none"},
-		{echo.Spec{Strategy: echo.Read, Factor: 0.5}, "echo: the factor is 0.5, want 1 to 1024"},
-		{echo.Spec{Strategy: echo.Read, Factor: -1}, "echo: the factor is -1, want 1 to 1024"},
-		{echo.Spec{Strategy: echo.Read, Factor: 1025}, "echo: the factor is 1025, want 1 to 1024"},
-		{echo.Spec{Strategy: echo.Read, Factor: echo.Factor(math.NaN())}, "echo: the factor is NaN, want 1 to 1024"},
+		{echo.Spec{Strategy: echo.Read, Factor: 0.5}, "echo: the factor is 0.5, want 1 to 1024, or auto"},
+		{echo.Spec{Strategy: echo.Read, Factor: -2}, "echo: the factor is -2, want 1 to 1024, or auto"},
+		{echo.Spec{Strategy: echo.Read, Factor: echo.Auto}, ""},
+		{echo.Spec{Factor: echo.Auto}, `echo: the factor is auto and there is no strategy, want one of ["none" "read" "example" "augmentation" "batch"]`},
+		{echo.Spec{Strategy: echo.Read, Factor: echo.Auto, Max: 1024}, ""},
+		{echo.Spec{Strategy: echo.Read, Factor: echo.Auto, Max: 1025}, "echo: max is 1025, want 1 to 1024"},
+		{echo.Spec{Strategy: echo.Read, Factor: 2, Max: 4}, "echo: max is 4, which goes with the factor auto, not 2"},
+		{echo.Spec{Strategy: echo.Read, Factor: 1025}, "echo: the factor is 1025, want 1 to 1024, or auto"},
+		{echo.Spec{Strategy: echo.Read, Factor: echo.Factor(math.NaN())}, "echo: the factor is NaN, want 1 to 1024, or auto"},
 	} {
 		got := ""
 		if err := test.spec.Check(); err != nil {

@@ -81,7 +81,7 @@ func (r *Run) timeUpstream(ctx context.Context, s Spec, n int) (batch data.Batch
 	}
 	var times []time.Duration
 	last := time.Now()
-	for b, err := range s.Pipeline(ctx, r.data.Train, counting, s.bearing(r.data.Train), data.Replay{}) {
+	for b, err := range s.Pipeline(ctx, r.data.Train, counting, s.bearing(r.data.Train), Start{}) {
 		if err != nil {
 			return data.Batch{}, 0, 0, fmt.Errorf("storage.upstream_ratio: measuring the pipeline: %w", err)
 		}

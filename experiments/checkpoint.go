@@ -1,12 +1,12 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/optim"
@@ -19,23 +19,29 @@ const checkpointsDir = "checkpoints"
 
 // state is what a checkpoint keeps beside weights and buffers. There is no
 // position of the data in it: the number of batches taken is that of the
-// steps, and the rest follows from it; see [Spec.Replay].
+// steps, and the rest follows from it and from where streams ended; see
+// [Spec.Replay].
 type state struct {
 	Spec    string `json:"spec"`    // fingerprint of config.yaml
 	Kernel  string `json:"kernel"`  // path that the bits are of
 	Records int    `json:"records"` // of the training data
+	Streams int    `json:"streams,omitempty"`
 
 	Progress   train.Progress   `json:"progress"`
 	Since      train.Progress   `json:"since"`  // at the last line of training
 	Losses     float64          `json:"losses"` // since then
+	Uses       train.Uses       `json:"uses"`   // of reads
+	Used       train.Uses       `json:"used"`   // likewise, at the last line of training
 	Judged     int64            `json:"judged"` // steps at the last evaluation
 	Owed       bool             `json:"owed"`   // that evaluation was broken off, and is to be made again
 	Best       float64          `json:"best"`   // main score of the best weights
 	Divergence train.Divergence `json:"divergence"`
 	Faults     faultState       `json:"faults"`
-	Turned     map[int]int64    `json:"turned"`  // pictures that EXIF turns, by number: the read that met it
-	Lines      int              `json:"lines"`   // of metrics.jsonl
-	Summary    report.Summary   `json:"summary"` // best values and the target, so far
+	Turned     map[int]int64    `json:"turned"`             // pictures that EXIF turns, by number: the read that met it
+	Lines      int              `json:"lines"`              // of metrics.jsonl
+	Summary    report.Summary   `json:"summary"`            // best values and the target, so far
+	Schedule   []echo.Choices   `json:"schedule,omitempty"` // of an automatic factor, up to the step or beyond
+	Ends       []data.Ending    `json:"ends,omitempty"`     // of streams, up to the step or beyond
 }
 
 func (r *Run) checkpoints() train.Checkpoints {
@@ -45,12 +51,17 @@ func (r *Run) checkpoints() train.Checkpoints {
 // keep writes a checkpoint of the moment after the step of p and all that
 // follows it. The simulated storage stands still meanwhile.
 func (r *Run) keep(p train.Progress) error {
-	if replayable(r.data.Train) != nil || r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
+	if r.Spec.Checkpoint.Keep == 0 || p.Steps == r.kept { // at 0 steps there is nothing to keep
 		return nil
 	}
 	r.storage.Pause()
 	defer r.storage.Resume()
+	r.meter.Pause()
+	defer r.meter.Resume()
 	if err := r.metrics.Sync(); err != nil {
+		return err
+	}
+	if err := r.noteSchedule(); err != nil {
 		return err
 	}
 	spec, err := r.Spec.fingerprint()
@@ -62,24 +73,15 @@ func (r *Run) keep(p train.Progress) error {
 		Model:     r.learner.Params.Export(),
 		Optimizer: r.buffers(),
 		State: state{
-			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(),
-			Progress: p, Since: r.since, Losses: r.losses, Judged: r.judged, Owed: r.owed,
-			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary,
+			Spec: spec, Kernel: kernel.ActivePath().String(), Records: r.data.Train.Len(), Streams: countStreams(r.data.Train),
+			Progress: p, Since: r.since, Losses: r.losses, Uses: r.uses(), Used: r.used, Judged: r.judged, Owed: r.owed,
+			Best: r.best, Divergence: r.divergence, Faults: r.faults.state(), Turned: r.turned.state(), Lines: r.metrics.Lines(), Summary: r.summary, Schedule: r.schedule.Choices(), Ends: r.at.Ends.List(),
 		},
 	})
 	if err == nil {
 		r.kept = p.Steps
 	}
 	return err
-}
-
-// replayable reports, as an error, training data whose order does not follow
-// from the number of records alone: how long each stream is shows at its end.
-func replayable(src data.Source) error {
-	if _, ok := src.(data.Stream); ok {
-		return errors.New("its training data are streams, which keep no checkpoint")
-	}
-	return nil
 }
 
 // The prefixes of the buffers in a checkpoint.
@@ -127,6 +129,7 @@ func (r *Run) restore(c train.Checkpoint, s state) error {
 		}
 	}
 	r.begun, r.since, r.losses, r.judged, r.owed = s.Progress, s.Since, s.Losses, s.Judged, s.Owed
+	r.reused, r.used = s.Uses, s.Used
 	r.divergence, r.summary, r.kept, r.whole = s.Divergence, s.Summary, c.Step, c.Step
 	r.best, r.turned.first = s.Best, s.Turned
 	r.reached = s.Summary.StepsToTarget != nil
@@ -163,6 +166,9 @@ func (r *Run) latest() (c train.Checkpoint, s state, ok bool, err error) {
 		if n := r.data.Train.Len(); s.Records != n {
 			return c, s, false, fmt.Errorf("data.train: has %s, and had %s when the run began", countRecords(n), countRecords(s.Records))
 		}
+		if n := countStreams(r.data.Train); s.Streams != n {
+			return c, s, false, fmt.Errorf("data.train: has %d streams, and had %d when the run began", n, s.Streams)
+		}
 		return c, s, true, nil
 	}
 	return c, s, false, nil
@@ -173,4 +179,12 @@ func countRecords(n int) string {
 		return "no end"
 	}
 	return fmt.Sprintf("%d records", n)
+}
+
+// countStreams returns the number of streams that src is, or 0.
+func countStreams(src data.Source) int {
+	if s, ok := src.(data.Stream); ok {
+		return s.Shards.Shards()
+	}
+	return 0
 }

@@ -41,7 +41,7 @@ func (a Arm) String() string {
 	if a.Strategy == echo.None {
 		return "none"
 	}
-	return fmt.Sprintf("%s ×%g", a.Strategy, float64(a.Factor))
+	return fmt.Sprintf("%s ×%v", a.Strategy, a.Factor)
 }
 
 // Arms returns the rows: none first where it is asked for, and each other
@@ -219,11 +219,15 @@ func (s Spec) text() ([]byte, error) {
 // what it found.
 func (c Comparison) one(ctx context.Context, s Spec, arm Arm, n int) (report.Summary, error) {
 	s.Echo.Strategy, s.Echo.Factor = arm.Strategy, arm.Factor
+	if arm.Factor != echo.Auto {
+		s.Echo.Max = 0
+	}
+	s.Echo = s.Echo.WithDefaults()
 	if arm.Strategy != echo.Batch {
 		s.Echo.ShuffleBatches = 0
 	}
 	s.Seed += uint64(n)
-	s.Name = fmt.Sprintf("%s-%g-seed-%d", arm.Strategy, float64(arm.Factor), s.Seed)
+	s.Name = fmt.Sprintf("%s-%v-seed-%d", arm.Strategy, arm.Factor, s.Seed)
 	dir := filepath.Join(c.Dir, s.Name)
 	if summary, err := report.ReadSummary(dir); err == nil && finished(summary.Status) {
 		if err := c.same(dir, s); err != nil {

@@ -31,12 +31,15 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 func (r *Run) explained(asked Buffer, notes []string) string {
 	s, d := r.Spec, r.data
 	b := &strings.Builder{}
-	e, factor := s.Echo, float64(s.Echo.Factor)
+	e, factor, auto := s.Echo, float64(s.Echo.Factor), s.Echo.Factor == echo.Auto
+	if auto {
+		factor = 1 // at least
+	}
 	fmt.Fprintf(b, "%s: ", s.Name)
 	if e.Strategy == echo.None {
 		b.WriteString("no echo, the baseline\n\n")
 	} else {
-		fmt.Fprintf(b, "%s echo, factor %g\n\n", e.Strategy, factor)
+		fmt.Fprintf(b, "%s echo, factor %v\n\n", e.Strategy, e.Factor)
 	}
 
 	stage := func(name, format string, args ...any) {
@@ -44,7 +47,7 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	}
 	place := func(at echo.Strategy, what string) {
 		if e.Strategy == at {
-			fmt.Fprintf(b, "  ═══ echo ×%g: %s ═══\n", factor, what)
+			fmt.Fprintf(b, "  ═══ echo ×%v: %s ═══\n", e.Factor, what)
 		}
 	}
 	n := d.Train.Len()
@@ -52,11 +55,11 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	if n != data.Endless {
 		size = number(float64(n)) + " records"
 	}
-	kinds, kindsOf, values := "classes", len(d.Classes), "float32"
+	kinds, values := fmt.Sprintf(" of %d classes", len(d.Classes)), "float32"
 	if d.Vocabulary > 0 {
-		kinds, kindsOf, values = "tokens", d.Vocabulary, "int32"
+		kinds, values = fmt.Sprintf(", a vocabulary of %d tokens", d.Vocabulary), "int32"
 	}
-	stage("source", "%s of %s, %s of %d %s, %s", s.Data.Train, s.Data.Source.Name, size, kindsOf, kinds, s.Data.Order)
+	stage("source", "%s of %s, %s%s, %s", s.Data.Train, s.Data.Source.Name, size, kinds, s.Data.Order)
 	stage("read", "%s%s", s.readText(d.Train), s.storageText())
 	if t, ok := s.textual(); ok {
 		place(echo.Read, "every copy is made into tokens anew")
@@ -96,18 +99,32 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 
 	b.WriteString("\n")
 	fresh := float64(s.Train.Batch) / factor
-	fmt.Fprintf(b, "A step trains on %d examples, of which %s are fresh.\n", s.Train.Batch, about(fresh))
-	if n != data.Endless {
+	atMost := ""
+	if auto {
+		atMost = "at most "
+		fmt.Fprintf(b, "The factor sets itself: an item is used again, %d times at most, where the step would\nhave to wait. With an upstream that takes R steps for a fresh batch it becomes R.\n", e.Max)
+	}
+	fmt.Fprintf(b, "A step trains on %d examples, of which %s%s are fresh.\n", s.Train.Batch, atMost, about(fresh))
+	if n != data.Endless && !auto {
 		fmt.Fprintf(b, "An epoch is %s fresh examples: %s steps.\n", number(float64(n)), about(float64(n)/fresh))
 	}
 	maxFresh, maxSteps := r.limits()
 	steps := math.Min(float64(maxSteps), float64(maxFresh)/fresh)
-	fmt.Fprintf(b, "The run ends after %s steps and %s fresh examples%s.\n", about(steps), about(steps*fresh), targetText(s.Stop.Target))
-	if e.Strategy != echo.None && e.Strategy != echo.Batch && m > s.Train.Batch {
+	switch {
+	case !auto:
+		fmt.Fprintf(b, "The run ends after %s steps and %s fresh examples%s.\n", about(steps), about(steps*fresh), targetText(s.Stop.Target))
+	case maxSteps < math.MaxInt64:
+		fmt.Fprintf(b, "The run ends after %s steps%s.\n", about(steps), targetText(s.Stop.Target))
+	default:
+		fmt.Fprintf(b, "The run ends after %s fresh examples%s.\n", about(float64(maxFresh)), targetText(s.Stop.Target))
+	}
+	if !auto && e.Strategy != echo.None && e.Strategy != echo.Batch && m > s.Train.Batch {
 		fmt.Fprintf(b, "Of the rows of a batch, about %.2g %% have a copy in it already.\n", 100*s.duplicates())
 	}
 	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
-	if f, ratio := factor, s.Storage.UpstreamRatio; ratio > 0 {
+	if f, ratio := factor, s.Storage.UpstreamRatio; auto {
+		// said above
+	} else if ratio > 0 {
 		fmt.Fprintf(b, "The storage makes R = %g: a fresh batch takes as long as %g steps, and the time\nper fresh example is that of %g steps.\n", ratio, ratio, max(ratio, f))
 	} else if e.Strategy != echo.None {
 		fmt.Fprintf(b, "Where reading a fresh batch takes R steps, the time per fresh example is that of\nmax(R, %g) steps: with R of %g or more, echoing costs no time.\n", f, f)
@@ -155,7 +172,7 @@ func (s Spec) duplicates() float64 {
 
 // echoedBefore is the factor of the echo that is left of the shuffle buffer.
 func (s Spec) echoedBefore() float64 {
-	if s.Echo.Strategy == echo.Batch {
+	if s.Echo.Strategy == echo.Batch || s.Echo.Factor == echo.Auto { // which makes no copies while the buffer fills
 		return 1
 	}
 	return float64(s.Echo.Factor)

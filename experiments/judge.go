@@ -21,8 +21,11 @@ const (
 )
 
 // note is the observer of every step.
-func (r *Run) note(p train.Progress, _ data.Batch) error {
+func (r *Run) note(p train.Progress, b data.Batch) error {
 	r.losses += p.Last.Loss
+	if r.reuse != nil {
+		r.reuse.Follow(p.Steps, b)
+	}
 	if r.ema != nil {
 		if err := r.ema.Update(vectors(r.learner)); err != nil {
 			return err
@@ -66,6 +69,9 @@ func (r *Run) logTraining(p train.Progress, _ data.Batch) error {
 		l.EchoFactor = pointer(examples / float64(fresh))
 	}
 	l.DuplicateShare = pointer(float64(p.Duplicates-r.since.Duplicates) / examples)
+	now := r.scale.read(p)
+	l.Rates = r.rates(r.weighed, now, r.used)
+	r.weighed, r.used = now, r.uses()
 	r.since, r.losses = p, 0
 	return r.metrics.Write(l)
 }
@@ -89,6 +95,8 @@ func pointer[T any](v T) *T { return &v }
 func (r *Run) judge(ctx context.Context, p train.Progress) error {
 	r.storage.Pause()
 	defer r.storage.Resume()
+	r.meter.Pause()
+	defer r.meter.Resume()
 	r.judged, r.owed = p.Steps, true
 	return r.averaged(func() error {
 		found, err := r.evaluate(ctx, "validation", r.data.Validation)
@@ -187,7 +195,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	if p.Steps > r.since.Steps {
 		errs = append(errs, r.logTraining(p, data.Batch{}))
 	}
-	errs = append(errs, r.averaged(func() error { return r.save(FinalWeights, p) }))
+	errs = append(errs, r.noteSchedule(), r.averaged(func() error { return r.save(FinalWeights, p) }))
 	if errors.Join(errs...) == nil {
 		errs = append(errs, r.test(ctx, p))
 	}
@@ -203,6 +211,7 @@ func (r *Run) end(ctx context.Context, p train.Progress, err error) (report.Summ
 	}
 	s.FillSeconds, s.WallSeconds, s.WaitSeconds = p.Fill.Seconds(), p.Elapsed.Seconds(), p.Wait.Seconds()
 	s.StepSeconds, s.CPUSeconds = p.Compute.Seconds(), p.CPU.Seconds()
+	s.Rates = r.rates(r.opening, r.scale.read(p), train.Uses{})
 	if p.Steps > 0 {
 		s.FinalLoss = &p.Last.Loss
 	}

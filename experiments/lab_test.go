@@ -28,17 +28,19 @@ type lab struct {
 	turn  int                                                      // from this record of train on, classes are the wrong way round; 0 means nowhere
 	swap  bool                                                     // classes of validation are the wrong way round
 	reads func(ctx context.Context, base string, record int) error // is told of every read; an error fails it
+	nap   time.Duration                                            // that decoding a picture takes; 0 means that it is decoded already
 	mu    *sync.Mutex
 	seen  map[string][]int // records read, by part, in the order of the reads
 }
 
 // newLab returns a lab and a registry that knows it, and an optimizer called
-// slow whose step takes 10 ms.
+// slow whose step takes 10 ms, and a drowsy augmentation.
 func newLab(records int) (*lab, Registry) {
 	l := &lab{Records: records, mu: new(sync.Mutex), seen: map[string][]int{}}
 	r := DefaultRegistry()
 	r.Sources["lab"] = func() Source { return l }
 	r.Optimizers["slow"] = func() Optimizer { return new(slow) }
+	r.Augmentations["drowsy"] = func() data.Augmentation { return new(drowsy) }
 	return l, r
 }
 
@@ -92,7 +94,33 @@ func (p *labPart) Read(ctx context.Context, i int) (data.Example, error) {
 			picture.Pix[at] = uint8(min(max(100+50*(i%2)+r.IntN(2*p.lab.noise)-p.lab.noise, 0), 255))
 		}
 	}
-	return data.Example{Input: picture, Target: data.Class(p.Label(i))}, nil
+	e := data.Example{Input: picture, Target: data.Class(p.Label(i))}
+	if p.lab.nap > 0 {
+		e.Input = napping{picture, p.lab.nap}
+	}
+	return e, nil
+}
+
+// napping is a picture that takes a time to decode.
+type napping struct {
+	data.Picture
+	nap time.Duration
+}
+
+func (n napping) Unpack(e data.Example) (data.Example, error) {
+	time.Sleep(n.nap)
+	e.Input = n.Picture
+	return e, nil
+}
+
+// drowsy is an augmentation that takes a time.
+type drowsy struct {
+	Nap time.Duration `yaml:"nap"`
+}
+
+func (d *drowsy) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
+	time.Sleep(d.Nap)
+	return p, nil
 }
 
 // slow is SGD whose step takes 10 ms of the time of a synctest bubble.

@@ -13,12 +13,12 @@ func (s Spec) mix(ctx context.Context, batches data.Seq[data.Batch], afterEcho b
 	if s.Input.Mix.IsZero() || s.Input.Mix.Redraw != afterEcho {
 		return batches
 	}
-	return data.Map(ctx, batches, 1, func(_ context.Context, b data.Batch) (data.Batch, error) {
+	return data.Map(ctx, batches, 1, data.Measured(ctx, data.StageMix, func(_ context.Context, b data.Batch) (data.Batch, error) {
 		if b.Hollow() {
 			return b, nil
 		}
 		return s.Input.Mix.Batch(b, b.Rand(s.stage("mix")))
-	})
+	}))
 }
 
 // training makes a batch as training sees it, but for how much is mixed.

@@ -23,7 +23,7 @@ func mixedBatches(t *testing.T, n int, sets ...string) []data.Batch {
 	}
 	s.Stages.Prefetch = Buffer{Items: 1}
 	var out []data.Batch
-	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}) {
+	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

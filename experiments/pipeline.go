@@ -16,45 +16,56 @@ import (
 // Where pictures are mixed, that is done before or after the echo of batches.
 // Records of src are read through a storage, which nil stands for as it is.
 // The buffers of s must be numbers. The stream begins where at is, at the zero
-// Replay from the start, and has no end of its own.
-func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Batch] {
+// Start at the beginning, and has no end of its own.
+func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at Start) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		faults := at.Strict(faults)
-		examples := s.read(ctx, src, through, faults, at)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Read), s.stage("echo"))
-		if copies := s.Echo.At(echo.Example); copies > 1 { // which share what is decoded; else it is decoded where it is augmented
+		ready := new(data.Gauge) // batches
+		e := s.echoes(at, ready)
+		examples := s.read(ctx, src, through, faults, at.Replay)
+		examples = e.at(examples, echo.Read)
+		if s.Echo.At(echo.Example) != 1 { // copies share what is decoded; else it is decoded where it is augmented
 			examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-			examples = echo.Repeat(examples, copies, s.stage("echo"))
 		}
+		examples = e.at(examples, echo.Example)
 		examples = s.augmenting(faults).Apply(ctx, examples, s.Stages.Workers)
-		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
-		examples = at.Refill(examples, echoed(s, at.Hollow()))
+		examples = e.at(examples, echo.Augmentation)
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
+		batches := data.Batches(examples, s.Train.Batch, at.Form(s.form(ctx)))
 		batches = s.mix(ctx, batches, false)
-		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
-		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
+		batches = data.Prefetch(batches, s.Stages.Prefetch.Items, ready)
+		batches = data.Taken(ctx, batches, s.Stages.Prefetch.Items, ready)
+		batches = echo.At(batches, echo.Batch, e.Stage)
 		batches = s.mix(ctx, batches, true)
-		return at.From(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches")))
+		return at.From(at.tell(data.Shuffle(batches, s.Echo.ShuffleBatches, s.stage("shuffle batches"))))
 	})
 }
 
 // read is the first stage: the records of src in an order, or, where it is
-// one of streams, as these have them, interleaved; of streams at must be zero.
+// one of streams, as these have them, interleaved.
 func (s Spec) read(ctx context.Context, src data.Source, through func(data.Reader) data.Reader, faults data.Faults, at data.Replay) data.Seq[data.Example] {
 	if through == nil {
 		through = func(read data.Reader) data.Reader { return read }
 	}
 	streams, ok := src.(data.Stream)
 	if !ok {
-		order := at.Missing(data.Order(src.Len(), s.Data.Order, s.stage("order")))
+		order := at.Missing(s.order(src, nil))
 		return data.Read(ctx, order, s.Stages.Readers, through(data.FromSource(src)), faults)
 	}
-	examples := data.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
-	return data.Map(ctx, examples, s.Stages.Readers, func(ctx context.Context, e data.Example) (data.Example, error) {
+	examples := at.Interleave(ctx, streams, s.Data.Order, s.stage("order"), faults)
+	return data.Map(ctx, examples, s.Stages.Readers, data.Measured(ctx, data.StageRead, func(ctx context.Context, e data.Example) (data.Example, error) {
 		there := func(context.Context, data.Origin) (data.Example, error) { return e, nil }
 		return through(there)(ctx, e.Origin)
-	})
+	}))
+}
+
+// order is the order in which the records of src are read, where streams end
+// as ends says.
+func (s Spec) order(src data.Source, ends []data.Ending) data.Seq[data.Origin] {
+	if streams, ok := src.(data.Stream); ok {
+		return data.InterleavedOrder(streams, s.Data.Order, s.stage("order"), ends)
+	}
+	return data.Order(src.Len(), s.Data.Order, s.stage("order"))
 }
 
 // Once is the pipeline of evaluation: every record of src once, in its order,
@@ -79,6 +90,13 @@ func (s Spec) stage(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return h.Sum64() ^ s.Seed*0x9e3779b97f4a7c15
+}
+
+// form makes batches.
+func (s Spec) form(ctx context.Context) func(group []data.Example) (data.Batch, error) {
+	format := s.format()
+	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return format.Batch(group) })
+	return func(group []data.Example) (data.Batch, error) { return f(ctx, group) }
 }
 
 func (s Spec) format() data.Format {

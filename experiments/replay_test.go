@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 type digits struct {
 	records int
 	damaged func(record int) bool
+	streams []int // the records of each, where it is streams; those of one of a negative number end in damage
+	cycle   int
 	mu      sync.Mutex
 	asked   []int64
 }
@@ -45,12 +48,46 @@ func (d *digits) Read(_ context.Context, i int) (data.Example, error) {
 	return data.Example{Input: p, Target: data.Class(i % 3)}, nil
 }
 
+// source is d, or the streams that it is.
+func (d *digits) source() data.Source {
+	if d.streams == nil {
+		return d
+	}
+	return data.Stream{Shards: d, Cycle: d.cycle}
+}
+
+func (d *digits) Shards() int { return len(d.streams) }
+
+// Open gives a damaged record of a stream as one that cannot be decoded.
+func (d *digits) Open(ctx context.Context, shard int, from int64) data.Seq[data.Example] {
+	return func(yield func(data.Example, error) bool) {
+		for i := int(from); i < max(d.streams[shard], -d.streams[shard]); i++ {
+			e, err := d.Read(ctx, 40*shard+i)
+			if err != nil {
+				e.Input = data.Picture{Encoded: []byte("damaged")}
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if d.streams[shard] < 0 {
+			yield(data.Example{}, errors.New("damaged"))
+		}
+	}
+}
+
 // first returns so many batches of a pipeline that starts at a Replay, and the
 // reads of damaged records that were met.
-func (d *digits) first(t require, s Spec, batches int, at data.Replay) (out []data.Batch, skipped map[int64]struct{}) {
+func (d *digits) first(t require, s Spec, batches int, at Start) (out []data.Batch, skipped map[int64]struct{}) {
 	skipped = map[int64]struct{}{}
-	skip := func(o data.Origin, _ error) error { skipped[o.Read] = struct{}{}; return nil }
-	for b, err := range s.Pipeline(context.Background(), d, d.through, skip, at) {
+	var mu sync.Mutex
+	skip := func(o data.Origin, _ error) error {
+		mu.Lock()
+		defer mu.Unlock()
+		skipped[o.Read] = struct{}{}
+		return nil
+	}
+	for b, err := range s.Pipeline(context.Background(), d.source(), d.through, skip, at) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +114,10 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		s.Seed = rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		s.Echo = echo.Spec{
 			Strategy: rapid.SampledFrom(echo.Strategies()).Draw(t, "strategy"),
-			Factor:   echo.Factor(rapid.SampledFrom([]float64{1, 1.25, 2, 2.5, 5}).Draw(t, "factor")),
+			Factor:   echo.Factor(rapid.SampledFrom([]float64{1, 1.25, 2, 2.5, 5, float64(echo.Auto)}).Draw(t, "factor")),
+		}
+		if s.Echo.Factor == echo.Auto {
+			s.Echo.Max = rapid.IntRange(1, 5).Draw(t, "max")
 		}
 		if s.Echo.Strategy == echo.Batch {
 			s.Echo.ShuffleBatches = rapid.IntRange(0, 5).Draw(t, "shuffle_batches")
@@ -97,24 +137,38 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 		if rapid.Bool().Draw(t, "damaged") {
 			src.damaged = func(record int) bool { return record%4 == 1 }
 		}
+		if rapid.Bool().Draw(t, "streams") {
+			src.streams = append(rapid.SliceOfN(rapid.IntRange(-9, 9), 0, 6).Draw(t, "lengths"), rapid.IntRange(1, 30).Draw(t, "length"))
+			src.cycle = rapid.IntRange(0, 4).Draw(t, "cycle")
+			if s.Echo.Factor == echo.Auto && s.Echo.Strategy == echo.Read {
+				src.damaged = nil // such a factor counts records that only decoding finds to be damaged, and a replay does not
+			}
+		}
 		const more = 12
 		k := rapid.IntRange(0, 30).Draw(t, "k")
-		want, skipped := src.first(t, s, k+more, data.Replay{})
+		var schedule echo.Schedule
+		var ends data.Endings
+		want, skipped := src.first(t, s, k+more, Start{Replay: data.Replay{Ends: &ends}, Record: &schedule})
+		choices := schedule.Choices()
 
 		src.asked = nil
 		s.Stages.Readers, s.Stages.Workers, s.Stages.Prefetch.Items = s.Stages.Workers, s.Stages.Readers, 2
-		at, err := s.Replay(context.Background(), records, int64(k), skipped)
+		at, err := s.Replay(context.Background(), src.source(), int64(k), skipped, choices, ends.List())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _ := src.first(t, s, more, at)
+		got, _ := src.first(t, s, more, Start{Replay: at, Choices: choices})
+		again, before := at.Ends.List(), ends.List()
+		if n := min(len(again), len(before)); !slices.Equal(again[:n], before[:n]) {
+			t.Fatalf("the streams end at %v, want %v", again, before)
+		}
 		if !reflect.DeepEqual(got, want[k:]) {
 			t.Fatalf("from batch %d on, the origins are\n%v, want\n%v", k, origins(got), origins(want[k:]))
 		}
 		if k > 0 && at.Reads < want[k-1].Reads {
 			t.Fatalf("the replay has %d reads, batch %d had %d", at.Reads, k, want[k-1].Reads)
 		}
-		again := 0
+		made := 0
 		for _, r := range src.asked {
 			if r >= at.Reads {
 				continue
@@ -122,10 +176,10 @@ func TestAReplayedPipelineGoesOnBitForBit(t *testing.T) {
 			if _, held := at.Held[r]; !held {
 				t.Fatalf("read %d of %d is made again, and is not held", r, at.Reads)
 			}
-			again++
+			made++
 		}
-		if again != len(at.Held) {
-			t.Fatalf("%d reads are made again, %d are held", again, len(at.Held))
+		if made != len(at.Held) {
+			t.Fatalf("%d reads are made again, %d are held", made, len(at.Held))
 		}
 	})
 }
@@ -157,7 +211,7 @@ func TestAReplayHoldsWhatIsStillUsedAndNoMore(t *testing.T) {
 		s := parse(t, replayed, "data.order=sequential", "train.batch=4")
 		s.Echo = echo.Spec{Strategy: c.strategy, Factor: c.factor}
 		s.Stages.Shuffle.Items = c.shuffle
-		at, err := s.Replay(t.Context(), data.Endless, c.k, nil)
+		at, err := s.Replay(t.Context(), &digits{records: data.Endless}, c.k, nil, nil, nil)
 		if err != nil || at.Reads != int64(c.reads) || len(at.Held) != c.held {
 			t.Errorf("%v ×%g, buffer %d, batch %d: %d reads, %d held (%v), want %d and %d", c.strategy, float64(c.factor), c.shuffle, c.k, at.Reads, len(at.Held), err, c.reads, c.held)
 		}
@@ -167,12 +221,12 @@ func TestAReplayHoldsWhatIsStillUsedAndNoMore(t *testing.T) {
 func TestAHeldRecordThatIsDamagedWhenItIsReadAgainEndsThePipeline(t *testing.T) {
 	s := parse(t, replayed, "pipeline.shuffle=8", "train.batch=4")
 	src := &digits{records: 33}
-	at, err := s.Replay(t.Context(), 33, 3, nil)
+	at, err := s.Replay(t.Context(), src, 3, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	src.damaged = func(int) bool { return true }
-	for _, err = range s.Pipeline(t.Context(), src, nil, func(data.Origin, error) error { return nil }, at) {
+	for _, err = range s.Pipeline(t.Context(), src, nil, func(data.Origin, error) error { return nil }, Start{Replay: at}) {
 		break
 	}
 	if err == nil || !strings.Contains(err.Error(), "was good before the run was resumed: damaged") {
@@ -184,7 +238,7 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 	s := parse(t, replayed)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Replay(ctx, 33, 1e9, nil); !errors.Is(err, context.Canceled) {
+	if _, err := s.Replay(ctx, &digits{records: 33}, 1e9, nil, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -201,7 +255,7 @@ func BenchmarkReplay(b *testing.B) {
 		b.Run(string(echo.Example)+" ×"+number(float64(factor)), func(b *testing.B) {
 			reads := int64(0)
 			for b.Loop() {
-				at, err := s.Replay(b.Context(), records, steps, nil)
+				at, err := s.Replay(b.Context(), &digits{records: records}, steps, nil, nil, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -90,9 +90,6 @@ func (r *Run) find() error {
 	if !exists(filepath.Join(r.Dir, "meta.json")) { // the first file of a run, and the last that is removed
 		return nil
 	}
-	if err := replayable(r.data.Train); err != nil {
-		return fmt.Errorf("resuming: %s cannot be gone on with: %w; remove it to begin anew", r.Dir, err)
-	}
 	c, s, ok, err := r.latest()
 	if err != nil {
 		return fmt.Errorf("resuming: %w", err)
@@ -114,10 +111,13 @@ func (r *Run) find() error {
 // they were at the checkpoint.
 func (r *Run) proceed(ctx context.Context) (err error) {
 	s := r.from.state
-	if r.at, err = r.Spec.Replay(ctx, r.data.Train.Len(), s.Progress.Steps, s.Faults.skipped()); err != nil {
+	if r.at, err = r.Spec.Replay(ctx, r.data.Train, s.Progress.Steps, s.Faults.skipped(), s.Schedule, s.Ends); err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
 	if err := r.restore(r.from.checkpoint, s); err != nil {
+		return fmt.Errorf("resuming: %w", err)
+	}
+	if err := r.plan(s.Schedule); err != nil {
 		return fmt.Errorf("resuming: %w", err)
 	}
 	if err := cleaned(r.Dir); err != nil {

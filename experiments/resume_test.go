@@ -16,6 +16,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/reprise-ml/reprise/data/text"
 	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/optim"
 	"github.com/reprise-ml/reprise/train"
@@ -111,7 +112,7 @@ func untimed(t *testing.T, text []byte) map[string]any {
 	}
 	for key := range m {
 		if strings.HasSuffix(key, "_seconds") || strings.HasSuffix(key, "wall_to_target") || strings.HasSuffix(key, "cpu_to_target") ||
-			key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "worker_cores" {
+			slices.Contains([]string{"t_up", "t_down", "r", "utilisation"}, key) || key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "worker_cores" {
 			delete(m, key)
 		}
 	}
@@ -472,12 +473,33 @@ func TestALanguageModelIsResumedToo(t *testing.T) {
 	sameOutcome(t, whole, dir)
 }
 
-func TestARunOnStreamsIsNotResumed(t *testing.T) {
-	spec := rhyme(t, "data.source.text.stream=true", "data.source.text.path="+corpus(t, map[string]int{"train/a": 40, "train/b": 50, "valid/x": 9}), "checkpoint.every=4 steps")
-	_, dir := trained(t, spec)
-	killedAfter(t, dir, 0)
-	r := Run{Spec: spec, Dir: dir, Resume: true}
-	if _, err := r.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "its training data are streams, which keep no checkpoint") {
-		t.Errorf("the error is %v", err)
+func TestARunOnStreamsIsResumed(t *testing.T) {
+	files := map[string]int{"train/a": 13, "train/b.gz": 9, "train/c": 5, "valid/x": 9}
+	for _, layout := range text.Layouts() {
+		path := corpus(t, files)
+		spec := rhyme(t, "data.source.text={stream: true, cycle: 2, layout: "+string(layout)+", path: "+path+"}", "echo={strategy: example, factor: 1.5}",
+			"pipeline.shuffle=6", "checkpoint={every: 4 steps, keep: 9}")
+		_, whole := trained(t, spec)
+		for _, step := range []int64{4, 8} {
+			_, dir := trained(t, spec)
+			killedAfter(t, dir, step)
+			r := Run{Spec: spec, Dir: dir, Resume: true}
+			if s, err := r.Train(t.Context()); err != nil || s.Resumes != 1 || s.ResumeReads < 1 || s.ResumeReads > 20 {
+				t.Fatalf("%s, step %d: the run ended with %v, %+v", layout, step, err, s)
+			}
+			if len(r.at.Ends.List()) < 3 {
+				t.Errorf("%s: the streams end at %v, want more than a pass", layout, r.at.Ends.List())
+			}
+			sameOutcome(t, whole, dir)
+		}
+		_, dir := trained(t, spec)
+		killedAfter(t, dir, 4)
+		if err := os.WriteFile(filepath.Join(path, "train", "d"), []byte("more\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := Run{Spec: spec, Dir: dir, Resume: true}
+		if _, err := r.Train(t.Context()); err == nil || !strings.Contains(err.Error(), "data.train: has 4 streams, and had 3") {
+			t.Errorf("with a file more: %v", err)
+		}
 	}
 }

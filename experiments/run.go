@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/data/storage"
+	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/internal/kernel"
 	"github.com/reprise-ml/reprise/nn"
 	"github.com/reprise-ml/reprise/nn/op"
@@ -31,6 +32,10 @@ type Run struct {
 	Progress *report.Progress // for people; nil shows nothing
 	Notice   func(string)     // is told what a person should know at the start; nil drops it
 
+	// Schedule is the choices that an automatic factor makes before it makes its own: those of an earlier
+	// run, which is then made again bit for bit.
+	Schedule []echo.Choices
+
 	data     *Dataset
 	shape    Shape        // of the data
 	sample   data.Example // of the training data, prepared
@@ -38,12 +43,19 @@ type Run struct {
 	learner  *train.Learner
 	ema      *optim.EMA
 	storage  *storage.Storage
-	verified *mark // of the data; nil where it is not marked as clean
 	faults   *faultLog
+	verified *mark // of the data; nil where it is not marked as clean
 	turned   turned
+	meter    *data.Meter
+	scale    scale
+	opening  reading      // at the start
+	reuse    *train.Reuse // nil where nothing is used again
 	metrics  *report.Metrics
 	summary  report.Summary
 	since    train.Progress // at the last line of training
+	weighed  reading        // likewise
+	used     train.Uses     // likewise
+	reused   train.Uses     // where training begins
 	losses   float64        // since then
 	judged   int64          // steps at the last evaluation
 	owed     bool           // that evaluation was broken off
@@ -55,6 +67,8 @@ type Run struct {
 	from       *resumption    // nil from the start
 	begun      train.Progress // where training begins
 	at         data.Replay    // where the pipeline does
+	choices    []echo.Choices // of an automatic factor, to be made again
+	schedule   echo.Schedule  // of an automatic factor
 	kept       int64          // steps at the last checkpoint
 	whole      int64          // steps after which all observers were told
 }
@@ -150,6 +164,9 @@ func (r *Run) open(ctx context.Context) (err error) {
 // prepare builds the model, so that whatever is wrong with it is found before
 // a file is written.
 func (r *Run) prepare(pool *op.Pool) error {
+	if r.Schedule != nil && r.Spec.Echo.Factor != echo.Auto {
+		return SpecError{fmt.Errorf("echo.factor: is %v, and a schedule is to be replayed, which takes auto", r.Spec.Echo.Factor)}
+	}
 	model, err := r.Spec.Model.Value.Build(r.shape)
 	if err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
@@ -215,6 +232,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.lock, err = claim(r.Dir, r.Force, r.lock); err != nil {
 		return err
 	}
+	r.at.Ends = new(data.Endings)
 	if err := report.WriteJSON(filepath.Join(r.Dir, "meta.json"), newMeta(r.Spec, r.data.Classes)); err != nil {
 		return err
 	}
@@ -222,6 +240,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return fmt.Errorf("run directory: %w", err)
 	}
 	if err := train.WriteFile(filepath.Join(r.Dir, "config.yaml"), r.Spec.Write); err != nil {
+		return err
+	}
+	if err := r.plan(nil); err != nil {
 		return err
 	}
 	if r.faults, err = openFaults(r.Dir, r.Spec.Data.MaxBad); err != nil {
@@ -233,7 +254,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	}
 	r.summary = report.Summary{
 		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
-		Strategy: string(r.Spec.Echo.Strategy), Factor: float64(r.Spec.Echo.Factor),
+		Strategy: string(r.Spec.Echo.Strategy), Factor: max(float64(r.Spec.Echo.Factor), 0),
 		Lenient: r.verified != nil && r.inPart(),
 	}
 	return nil
@@ -242,6 +263,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 // loop is the training itself.
 func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	s := r.Spec
+	r.weigh(r.begun)
 	every, count, err := r.interval(s.Evaluate.Every)
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("evaluate.every: %w", err)
@@ -254,16 +276,15 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
-	meter := newMeter()
 	through := func(read data.Reader) data.Reader {
 		return r.turned.watch(r.verified.sound(r.data.Train, r.storage.Reader(read)))
 	}
-	batches := s.Pipeline(data.WithMeter(ctx, meter), r.data.Train, through, r.handler("train", r.data.Train), r.at)
+	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule, r.recall})
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
 		&r.divergence,
-		r.watchWorkers(meter),
+		r.watchWorkers(r.meter),
 		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),
 		train.Every(every, count, from, train.ObserverFunc(func(p train.Progress, _ data.Batch) error { return r.judge(ctx, p) })),
 		train.ObserverFunc(func(p train.Progress, _ data.Batch) error { r.whole = p.Steps; return nil }),
@@ -348,6 +369,9 @@ func (r *Run) rate() (func(train.Progress) float64, error) {
 		}
 		if warmup, _, err = r.interval(spec.Warmup); err != nil {
 			return nil, fmt.Errorf("train.rate.warmup: %w", err)
+		}
+		if warmup >= over && spec.Schedule != "constant" { // the rate would rise to what is left at the horizon, often 0
+			return nil, fmt.Errorf("train.rate.warmup: is %v, and the horizon %v; want a warm-up that ends before it", spec.Warmup, horizon)
 		}
 	}
 	schedule := spec.over(float64(over), float64(warmup))

@@ -353,6 +353,7 @@ func TestWhatCannotBeTrainedIsRefusedBeforeAFileIsWritten(t *testing.T) {
 		{name: "a used directory of another kind", path: root, dir: held, force: true, want: "holds thesis.txt, which is no file of a run"},
 		{name: "a directory that cannot be", path: root, dir: filepath.Join(held, "thesis.txt", "x"), want: "run directory"},
 		{name: "a warm-up in another unit", path: root, sets: []string{"train.rate.warmup=10 steps"}, want: "train.rate.warmup: "},
+		{name: "a warm-up as long as the training", path: root, sets: []string{"train.rate={schedule: cosine, horizon: 10 fresh, warmup: 10 fresh}"}, want: "train.rate.warmup: is 10 fresh, and the horizon 10 fresh"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := c.dir

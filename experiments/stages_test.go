@@ -35,7 +35,7 @@ func TestAugmentationIsDrawnBySeedAndNotInEvaluation(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Stages.Prefetch = Buffer{Items: 1}
-		training = inputs(t, s.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}))
+		training = inputs(t, s.Pipeline(t.Context(), d.Train, nil, nil, Start{}))
 		return training, inputs(t, s.Once(t.Context(), d.Validation, nil))
 	}
 	plain, held := batch()

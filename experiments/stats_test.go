@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/reprise-ml/reprise/data"
 )
 
 func TestStatsAreThoseOfThePictures(t *testing.T) {
@@ -90,7 +88,7 @@ func TestASheetOfASpecShowsWhatTrainingSees(t *testing.T) {
 	}
 	opened.Stages.Prefetch = Buffer{Items: 1}
 	opened.Input.Mean, opened.Input.Std = []float32{0, 0, 0}, []float32{1, 1, 1}
-	pix := inputs(t, opened.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}))
+	pix := inputs(t, opened.Pipeline(t.Context(), d.Train, nil, nil, Start{}))
 	for i := range 8 { // rows of the batch: of each record two copies
 		shown := cells[i/2][1+i%2]
 		at := shown.Bounds().Min

@@ -59,6 +59,12 @@ func (t *Text) files() (map[string][]string, error) {
 	return text.Files(path)
 }
 
+// Files returns the files of all parts.
+func (t *Text) Files() ([]string, error) {
+	parts, err := t.files()
+	return slices.Concat(slices.Collect(maps.Values(parts))...), err
+}
+
 // Config implements [Textual]. It reads the tokenizer once.
 func (t *Text) Config() (text.Config, error) {
 	if t.tokenizer == nil {

@@ -69,7 +69,7 @@ func TestASpecOfTextIsSplitAndBatched(t *testing.T) {
 	if s.Data.Train != "all[:90%]" || s.Data.Validation != "all[90%:]" || d.Train.Len() != 90 || d.Validation.Len() != 10 || d.Vocabulary != 257 || d.Classes != nil {
 		t.Errorf("%q and %q, %+v", s.Data.Train, s.Data.Validation, d)
 	}
-	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}) {
+	for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestStreamedTextTrainsInterleavedFromAnyNumberOfWorkers(t *testing.T) {
 			t.Errorf("it is evaluated every %v", s.Evaluate.Every)
 		}
 		var all []data.Batch
-		for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, data.Replay{}) {
+		for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestSimulatedStorageSlowsStreamsToo(t *testing.T) {
 			return read(ctx, o)
 		}
 	}
-	for b, err := range s.Pipeline(t.Context(), d.Train, through, nil, data.Replay{}) {
+	for b, err := range s.Pipeline(t.Context(), d.Train, through, nil, Start{}) {
 		if err != nil || len(reads) < int(b.Reads) {
 			t.Errorf("%d of %d records were read through the storage, %v", len(reads), b.Reads, err)
 		}
@@ -299,7 +299,7 @@ func TestExplainDrawsThePipelineOfText(t *testing.T) {
 	}
 	got := drawn("echo.strategy=read")
 	for _, want := range []string{
-		"source     train of text, 80 records of 257 tokens, permuted",
+		"source     train of text, 80 records, a vocabulary of 257 tokens, permuted",
 		"read       2 at once\n",
 		"echo ×2: every copy is made into tokens anew",
 		"decode     2 workers: text to tokens; the line is the example",
@@ -313,7 +313,7 @@ func TestExplainDrawsThePipelineOfText(t *testing.T) {
 		t.Errorf("%s\nspeaks of pictures", got)
 	}
 	got = drawn("echo.strategy=example", "data.source.text.stream=true", "data.source.text.cycle=5")
-	for _, want := range []string{"records without end of 257 tokens", "read       2 of 2 streams at once, a record each in turn", "echo ×2: copies are equal"} {
+	for _, want := range []string{"records without end, a vocabulary of 257 tokens", "read       2 of 2 streams at once, a record each in turn", "echo ×2: copies are equal"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks %q", got, want)
 		}

@@ -4,5 +4,5 @@ package train
 
 import "time"
 
-// CPUTime is the processor time of the process; this system does not tell, and it is 0.
+// CPUTime is unknown on this system.
 func CPUTime() time.Duration { return 0 }

@@ -15,7 +15,7 @@ func compareCommand() *cobra.Command {
 	var (
 		spec       specFlags
 		strategies []string
-		factors    []float64
+		factors    []string
 		seeds      int
 		out        string
 		asJSON     bool
@@ -46,8 +46,12 @@ interrupted comparison goes on where it was.`,
 			for _, name := range strategies {
 				c.Strategies = append(c.Strategies, echo.Strategy(name))
 			}
-			for _, f := range factors {
-				c.Factors = append(c.Factors, echo.Factor(f))
+			for _, text := range factors {
+				var f echo.Factor
+				if err := f.UnmarshalText([]byte(text)); err != nil {
+					return usageError{err}
+				}
+				c.Factors = append(c.Factors, f)
 			}
 			if _, _, err := c.Arms(); err != nil {
 				return usageError{err}
@@ -66,7 +70,7 @@ interrupted comparison goes on where it was.`,
 	spec.addSeed(cmd)
 	spec.addTarget(cmd)
 	cmd.Flags().StringSliceVar(&strategies, "strategies", []string{"none", "example", "augmentation", "batch"}, "strategies to compare")
-	cmd.Flags().Float64SliceVar(&factors, "factor", []float64{2}, "factors of every strategy but none")
+	cmd.Flags().StringSliceVar(&factors, "factor", []string{"2"}, "factors of every strategy but none: numbers, or auto")
 	cmd.Flags().IntVar(&seeds, "seeds", 1, "number of paired seeds, from that of the spec on")
 	cmd.Flags().StringVar(&out, "out", "", "directory (default runs/NAME-compare)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table as JSON")

@@ -40,11 +40,9 @@ is forgotten, and the newer half read again.`,
 				return err
 			}
 			var held bytes.Buffer
-			var out io.Writer = os.Stdout
+			var out io.Writer = &prompter{os.Stdout, g.Prompt}
 			if asJSON {
 				out = &held
-			} else if _, err := io.WriteString(out, g.Prompt); err != nil {
-				return err
 			}
 			made, err := s.Generate(cmd.Context(), weights, g, out)
 			if errors.Is(err, experiments.ErrNoLanguageModel) {
@@ -59,7 +57,8 @@ is forgotten, and the newer half read again.`,
 				}{g.Prompt, held.String(), g.Seed, made})
 			}
 			if !asJSON && made.Tokens > 0 {
-				fmt.Println()
+				_, end := io.WriteString(out, "\n")
+				err = errors.Join(err, end)
 			}
 			return err
 		},
@@ -73,4 +72,20 @@ is forgotten, and the newer half read again.`,
 	cmd.Flags().StringArrayVar(&sets, "set", nil, "change a value of the run's spec, such as data.source.text.tokenizer=FILE")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON, at the end")
 	return cmd
+}
+
+// prompter writes a prompt before the first that is written to it, so that where nothing is made nothing is written.
+type prompter struct {
+	to     io.Writer
+	prompt string // left to be written
+}
+
+func (p *prompter) Write(b []byte) (int, error) {
+	if prompt := p.prompt; prompt != "" {
+		p.prompt = ""
+		if _, err := io.WriteString(p.to, prompt); err != nil {
+			return 0, err
+		}
+	}
+	return p.to.Write(b)
 }

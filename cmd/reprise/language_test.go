@@ -89,7 +89,7 @@ func TestWhatCannotSpeakSaysWhy(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"runs/run"}, exitUsage, "no run of a language model: its data is of synth"},
+		{[]string{"runs/run", "--prompt", "a"}, exitUsage, "no run of a language model: its data is of synth"},
 		{[]string{"bare"}, exitError, "has no best.safetensors"},
 		{[]string{"."}, exitError, "no run directory"},
 		{[]string{"runs/run", "--tokens", "0"}, exitUsage, "--tokens is 0"},

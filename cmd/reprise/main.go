@@ -101,7 +101,7 @@ Start with: reprise quickstart`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []*cobra.Command{
-		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
+		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), profileCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
 	} {
 		checkArguments(c)
 		cmd.AddCommand(c)
@@ -156,7 +156,7 @@ func (f *specFlags) addTarget(cmd *cobra.Command) {
 
 func (f *specFlags) addEcho(cmd *cobra.Command) {
 	f.shortcut(cmd, "strategy", "echo.strategy", "where to echo: none, read, example, augmentation or batch")
-	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024")
+	f.shortcut(cmd, "factor", "echo.factor", "how often each item is used on average, 1 to 1024, or auto: as often as the step would wait")
 }
 
 // specCommand is a command that reads a Spec, changed as the flags say, and

@@ -102,6 +102,9 @@ func TestExitCodesSayHowARunEnded(t *testing.T) {
 		{"no time", []string{"bench", "step", "--seconds", "0"}, 2, "--seconds is 0"},
 		{"a time that is no number", []string{"bench", "step", "--seconds", "NaN"}, 2, "--seconds is NaN"},
 		{"more rows than there is memory for", []string{"bench", "step", "--batch", "1000000000000000"}, 2, "want 1 to 1048576"},
+		{"a profile", []string{"profile", "run.yaml", "--seconds", "0.1", "--strategy", "example"}, 0, "measuring the stages alone"},
+		{"a profile in no time", []string{"profile", "run.yaml", "--seconds", "0"}, 2, "--seconds is 0"},
+		{"a profile of no spec", []string{"profile"}, 2, "-c FILE"},
 		{"version", []string{"version"}, 0, ""},
 		{"help", []string{"--help"}, 0, ""},
 	} {

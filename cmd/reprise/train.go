@@ -18,6 +18,7 @@ func trainCommand() *cobra.Command {
 		spec     specFlags
 		out      string
 		resume   string
+		schedule string
 		force    bool
 		asJSON   bool
 		quietRun bool
@@ -51,6 +52,11 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 				return err
 			}
 			r := experiments.Run{Spec: s, Dir: out, Force: force, Resume: resume != "", Notice: notice}
+			if schedule != "" {
+				if r.Schedule, err = experiments.ReadSchedule(schedule); err != nil {
+					return err
+				}
+			}
 			if !quietRun {
 				r.Progress = progress("", s)
 			}
@@ -90,6 +96,7 @@ spent without reaching the target, 4 diverged, 5 too many damaged records,
 	cmd.Flags().StringVar(&out, "out", "", "run directory (default runs/NAME)")
 	spec.shortcut(cmd, "init", "train.init", "safetensors file of the first weights")
 	cmd.Flags().StringVar(&resume, "resume", "", "go on with a run: auto, that of the run directory, or its directory")
+	cmd.Flags().StringVar(&schedule, "replay-schedule", "", "schedule.rle of a run with the factor auto: make its choices again, and with them the run, bit for bit")
 	cmd.Flags().BoolVar(&force, "force", false, "replace the run that is in the directory")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVarP(&quietRun, "quiet", "q", false, "show no progress")
@@ -131,6 +138,10 @@ func printSummary(dir string, s report.Summary) {
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
 	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
+	if s.R != nil {
+		fmt.Printf("  R = %.2f: %s for a batch of fresh data, %s for one behind the echo; the step is busy %.0f %% of the time\n",
+			*s.R, experiments.Seconds(*s.TUp), experiments.Seconds(*s.TDown), 100**s.Utilisation)
+	}
 	switch {
 	case s.FinalValError != nil:
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)

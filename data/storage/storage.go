@@ -51,7 +51,8 @@ type Storage struct {
 //
 // The moments follow from one another exactly: that a process wakes late does
 // not make a busy pipe slower. A cancelled read returns at once, and what of
-// the pipe it had been given is lost.
+// the pipe it had been given is lost. The time of a read in the pipe is
+// reported as [data.StagePipe].
 func (s *Storage) Reader(read data.Reader) data.Reader {
 	if s.config.Latency == 0 && s.config.Bandwidth == 0 && s.config.Jitter == 0 {
 		return read
@@ -66,22 +67,32 @@ func (s *Storage) Reader(read data.Reader) data.Reader {
 		if err != nil || e.Input == nil {
 			return e, err
 		}
-		if err := s.clock.until(ctx, s.reserve(there, e.Input.Size())); err != nil {
+		takes := s.takes(e.Input.Size())
+		if err := s.clock.until(ctx, s.reserve(there, takes)); err != nil {
 			return data.Example{}, err
 		}
+		data.Report(ctx, data.StagePipe, takes)
 		return e, nil
 	}
 }
 
-// reserve gives the pipe to n bytes that are there at a moment, and returns
-// when they are through.
-func (s *Storage) reserve(there time.Duration, n int) time.Duration {
+// takes is the time that n bytes take in the pipe.
+func (s *Storage) takes(n int) time.Duration {
+	if s.config.Bandwidth == 0 {
+		return 0
+	}
+	return time.Duration(float64(n) / s.config.Bandwidth * float64(time.Second))
+}
+
+// reserve gives the pipe for a time to bytes that are there at a moment, and
+// returns when they are through.
+func (s *Storage) reserve(there, takes time.Duration) time.Duration {
 	if s.config.Bandwidth == 0 {
 		return there
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free = max(s.free, there) + time.Duration(float64(n)/s.config.Bandwidth*float64(time.Second))
+	s.free = max(s.free, there) + takes
 	return s.free
 }
 

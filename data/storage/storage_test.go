@@ -345,3 +345,23 @@ func ExampleStorage_Reader() {
 	fmt.Println(e.Input, err, time.Since(start) >= 5*time.Millisecond)
 	// Output: 1 <nil> true
 }
+
+func TestTheTimeInThePipeIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		m := &data.Meter{Clock: func() time.Duration { return time.Since(begun) }}
+		s, err := storage.New(storage.Simulated{Latency: time.Second, Bandwidth: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := data.WithMeter(t.Context(), m)
+		for _, err := range data.Read(ctx, data.Once(6), 3, s.Reader(kilobyte), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := m.Timing(data.StagePipe), (data.Timing{Calls: 6, Busy: 600 * time.Millisecond}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}

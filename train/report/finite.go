@@ -9,10 +9,11 @@ import (
 // infinite, which JSON cannot write: they become nil.
 func finite[T any](s T) T {
 	v := reflect.ValueOf(&s).Elem()
-	for i := range v.NumField() {
-		f, ok := v.Field(i).Interface().(*float64)
+	for _, field := range fields(v.Type()) {
+		at := v.FieldByIndex(field.Index)
+		f, ok := at.Interface().(*float64)
 		if ok && f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
-			v.Field(i).SetZero()
+			at.SetZero()
 		}
 	}
 	return s

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,6 +55,7 @@ type Line struct {
 	CPUSeconds     float64  `json:"cpu_seconds"`
 	EchoFactor     *float64 `json:"echo_factor,omitempty"`     // examples / fresh examples, realised
 	DuplicateShare *float64 `json:"duplicate_share,omitempty"` // rows whose read was in their batch already
+	Rates
 }
 
 // Metrics writes lines to metrics.jsonl and metrics.csv, each in one write,
@@ -146,20 +148,26 @@ func (m *Metrics) Close() error {
 
 // columns returns the names of the fields of a Line.
 func columns() []string {
-	t := reflect.TypeFor[Line]()
-	names := make([]string, t.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	var names []string
+	for _, f := range fields(reflect.TypeFor[Line]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
 	}
 	return names
+}
+
+// fields returns the fields of a struct and of those that it embeds.
+func fields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // cells writes the fields of l, with nothing for those that are absent.
 func cells(l Line) []string {
 	v := reflect.ValueOf(l)
-	out := make([]string, v.NumField())
-	for i := range out {
-		switch x := v.Field(i).Interface().(type) {
+	columns := fields(v.Type())
+	out := make([]string, len(columns))
+	for i, f := range columns {
+		switch x := v.FieldByIndex(f.Index).Interface().(type) {
 		case *float64:
 			if x != nil {
 				out[i] = strconv.FormatFloat(*x, 'g', -1, 64)

@@ -25,6 +25,7 @@ var full = report.Line{
 	Loss: pointer(2.25), LR: pointer(0.1), GradNorm: pointer(7), ValLoss: pointer(2.5), ValError: pointer(0.75),
 	TestLoss: pointer(2.75), TestError: pointer(0.875), WallSeconds: 1.5, WaitSeconds: 1, StepSeconds: 0.5, CPUSeconds: 3,
 	EchoFactor: pointer(2), DuplicateShare: pointer(0.25),
+	Rates: report.Rates{TUp: pointer(0.5), TDown: pointer(0.125), R: pointer(4), Utilisation: pointer(0.375), Repeats: pointer(2), Lag: pointer(12.5)},
 }
 
 // write writes lines and returns the directory and the text of both files.
@@ -61,15 +62,15 @@ func TestALineHasTheFieldsThatApply(t *testing.T) {
 	jsonl, table := write(t, t.TempDir(), full, bare)
 	want := `{"v":1,"kind":"train","step":3,"epoch":0.5,"examples":96,"fresh_examples":48,"reads":60,"loss":2.25,"lr":0.1,"grad_norm":7,` +
 		`"val_loss":2.5,"val_error":0.75,"test_loss":2.75,"test_error":0.875,"wall_seconds":1.5,"wait_seconds":1,"step_seconds":0.5,` +
-		`"cpu_seconds":3,"echo_factor":2,"duplicate_share":0.25}
+		`"cpu_seconds":3,"echo_factor":2,"duplicate_share":0.25,"t_up":0.5,"t_down":0.125,"r":4,"utilisation":0.375,"repeats":2,"lag":12.5}
 {"v":1,"kind":"eval","step":4,"examples":0,"fresh_examples":0,"reads":0,"val_loss":0,"wall_seconds":0,"wait_seconds":0,"step_seconds":0,"cpu_seconds":0}
 `
 	if jsonl != want {
 		t.Errorf("metrics.jsonl is\n%swant\n%s", jsonl, want)
 	}
-	want = `v,kind,step,epoch,examples,fresh_examples,reads,loss,lr,grad_norm,val_loss,val_error,val_perplexity,test_loss,test_error,test_perplexity,wall_seconds,wait_seconds,step_seconds,cpu_seconds,echo_factor,duplicate_share
-1,train,3,0.5,96,48,60,2.25,0.1,7,2.5,0.75,,2.75,0.875,,1.5,1,0.5,3,2,0.25
-1,eval,4,,0,0,0,,,,0,,,,,,0,0,0,0,,
+	want = `v,kind,step,epoch,examples,fresh_examples,reads,loss,lr,grad_norm,val_loss,val_error,val_perplexity,test_loss,test_error,test_perplexity,wall_seconds,wait_seconds,step_seconds,cpu_seconds,echo_factor,duplicate_share,t_up,t_down,r,utilisation,repeats,lag
+1,train,3,0.5,96,48,60,2.25,0.1,7,2.5,0.75,,2.75,0.875,,1.5,1,0.5,3,2,0.25,0.5,0.125,4,0.375,2,12.5
+1,eval,4,,0,0,0,,,,0,,,,,,0,0,0,0,,,,,,,,
 `
 	if table != want {
 		t.Errorf("metrics.csv is\n%swant\n%s", table, want)
@@ -78,9 +79,9 @@ func TestALineHasTheFieldsThatApply(t *testing.T) {
 
 func TestWhatIsNotFiniteIsAbsent(t *testing.T) {
 	l := full
-	l.Loss, l.ValLoss, l.GradNorm = pointer(math.NaN()), pointer(math.Inf(1)), pointer(math.Inf(-1))
+	l.Loss, l.ValLoss, l.GradNorm, l.R = pointer(math.NaN()), pointer(math.Inf(1)), pointer(math.Inf(-1)), pointer(math.Inf(1))
 	jsonl, table := write(t, t.TempDir(), l)
-	for _, name := range []string{`"loss"`, `"val_loss"`, `"grad_norm"`} {
+	for _, name := range []string{`"loss"`, `"val_loss"`, `"grad_norm"`, `"r"`} {
 		if strings.Contains(jsonl, name) {
 			t.Errorf("%s is there: %s", name, jsonl)
 		}
@@ -108,6 +109,7 @@ func anyLine(t *rapid.T) report.Line {
 		TestLoss: optional("test loss"), TestError: optional("test error"),
 		WallSeconds: seconds("wall"), WaitSeconds: seconds("wait"), StepSeconds: seconds("step"), CPUSeconds: seconds("cpu"),
 		EchoFactor: optional("factor"), DuplicateShare: optional("share"),
+		Rates: report.Rates{TUp: optional("up"), TDown: optional("down"), R: optional("r"), Utilisation: optional("utilisation"), Repeats: optional("repeats"), Lag: optional("lag")},
 	}
 }
 
