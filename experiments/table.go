@@ -1,9 +1,11 @@
 package experiments
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +19,8 @@ type Table struct {
 	Target string `json:"target"`
 	Metric string `json:"metric"` // that the best of is told where there is no target: val_error, or of text val_loss; empty means val_error
 	Rows   []Row  `json:"rows"`
+
+	Suggested string `json:"suggested_target,omitempty"` // where there is no target: one that every run of none reaches
 }
 
 // Row is the runs of one arm, in the order of their seeds.
@@ -26,23 +30,53 @@ type Row struct {
 	Used map[string]Spread `json:"used,omitempty"` // on the way to the target: fresh_examples, reads, examples, steps, wall_seconds, cpu_seconds
 }
 
+// slack is how much worse than the best of the baseline a target is that is reached reliably.
+const slack = 1.05
+
+// suggest returns a target a little worse than what all runs of none reach, so that each of them, made again, reaches
+// it within its budget; "" where one of them diverged.
+func (t Table) suggest() string {
+	base := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Strategy == echo.None })
+	if base < 0 {
+		return ""
+	}
+	worst := 0.
+	for _, run := range t.Rows[base].Runs {
+		v := run.BestValError
+		if t.Metric == ValLoss {
+			v = run.BestValLoss
+		}
+		if v == nil || run.Status == report.Diverging {
+			return ""
+		}
+		worst = max(worst, *v)
+	}
+	return fmt.Sprintf("%s<=%.4g", cmp.Or(t.Metric, ValError), slack*worst)
+}
+
 // summarise fills in what every row used.
-func (t Table) summarise() {
+func (t *Table) summarise() {
 	if t.Target == "" {
+		t.Suggested = t.suggest()
 		return
 	}
 	for i := range t.Rows {
 		t.Rows[i].Used = map[string]Spread{}
 		for _, a := range axes() {
-			s := t.Rows[i].over(a.reached, a.whole)
-			if base := t.Rows[0]; base.Strategy == echo.None && !s.Bound {
-				if b := base.over(a.reached, a.whole); !b.Bound && s.Mean > 0 {
-					s.Gain = b.Mean / s.Mean
-				}
-			}
-			t.Rows[i].Used[a.key] = s
+			t.Rows[i].Used[a.key] = t.used(t.Rows[i], a)
 		}
 	}
+}
+
+// used is what a row used of a on the way to the target, with the gain over none.
+func (t Table) used(row Row, a axis) Spread {
+	s := row.over(a.reached, a.whole)
+	if base := t.Rows[0]; base.Strategy == echo.None && !s.Bound {
+		if b := base.over(a.reached, a.whole); !b.Bound && s.Mean > 0 {
+			s.Gain = b.Mean / s.Mean
+		}
+	}
+	return s
 }
 
 // Spread is the mean, least and largest of some numbers. Where a run missed
@@ -96,6 +130,12 @@ func seconds(v *float64) (float64, bool) {
 		return 0, false
 	}
 	return *v, true
+}
+
+// axisOf is the axis of a key.
+func axisOf(key string) axis {
+	all := axes()
+	return all[slices.IndexFunc(all, func(a axis) bool { return a.key == key })]
 }
 
 func axes() []axis {
@@ -255,6 +295,9 @@ func (t Table) outcomes(b *strings.Builder) {
 	align(b, grid)
 	if text {
 		b.WriteString("\nppl: perplexity, e to the power of the mean.\n")
+	}
+	if t.Suggested != "" {
+		fmt.Fprintf(b, "\nA target 5 %% above what every run of none reaches: %s\n", t.Suggested)
 	}
 }
 

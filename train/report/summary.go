@@ -83,14 +83,22 @@ func WriteSummary(dir string, s Summary) error {
 // ReadSummary reads the summary.json of a directory.
 func ReadSummary(dir string) (Summary, error) {
 	var s Summary
-	text, err := os.ReadFile(filepath.Join(dir, "summary.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &s)
-	}
-	if err != nil {
-		return Summary{}, fmt.Errorf("report: summary of %s: %w", dir, err)
+	if err := ReadJSON(filepath.Join(dir, "summary.json"), &s); err != nil {
+		return Summary{}, err
 	}
 	return s, nil
+}
+
+// ReadJSON reads what WriteJSON wrote.
+func ReadJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		return fmt.Errorf("report: %s: %w", path, err)
+	}
+	return nil
 }
 
 // WriteJSON writes v, indented, to a file that holds either what it held

@@ -108,7 +108,7 @@ func TestASummaryThatCannotBeWrittenLeavesTheLastOne(t *testing.T) {
 
 func TestReadSummaryNamesTheFolder(t *testing.T) {
 	dir := t.TempDir()
-	want := "report: summary of " + dir + ": "
+	want := "report: " + filepath.Join(dir, "summary.json") + ": "
 	if _, err := report.ReadSummary(dir); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("the error is %v", err)
 	}
