@@ -111,7 +111,7 @@ func untimed(t *testing.T, text []byte) map[string]any {
 	}
 	for key := range m {
 		if strings.HasSuffix(key, "_seconds") || strings.HasSuffix(key, "wall_to_target") || strings.HasSuffix(key, "cpu_to_target") ||
-			key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "worker_cores" {
+			key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "predicted_rss_bytes" || key == "worker_cores" {
 			delete(m, key)
 		}
 	}

@@ -130,7 +130,7 @@ func printSummary(dir string, s report.Summary) {
 		fmt.Printf("  %d pictures are to be turned, as their EXIF orientation says (input.exif)\n", s.Turned)
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
-	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
+	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most, %v expected\n", s.FillSeconds, experiments.Bytes(s.PeakRSS), experiments.Bytes(s.PredictedRSS))
 	switch {
 	case s.FinalValError != nil:
 		fmt.Printf("  val_error %.4f, best %.4f at step %d\n", *s.FinalValError, *s.BestValError, *s.BestStep)
