@@ -22,7 +22,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, r.explained(asked, notes))
+	_, err := fmt.Fprintf(w, "%sThe process needs %v.\n", r.explained(asked, notes), r.need())
 	return err
 }
 

@@ -39,6 +39,7 @@ type Run struct {
 	data     *Dataset
 	shape    Shape        // of the data
 	sample   data.Example // of the training data, prepared
+	raw      stored       // of the record of which sample was made
 	hollow   data.Batch   // of copies of it, for its shape
 	learner  *train.Learner
 	ema      *optim.EMA
@@ -111,9 +112,12 @@ func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
 	if err := r.prepare(pool); err != nil {
 		return report.Summary{}, err
 	}
+	need := r.need()
+	defer need.limited()()
 	if err := r.begin(ctx); err != nil {
 		return report.Summary{}, err
 	}
+	r.summary.PredictedRSS = int64(need.total())
 	defer r.faults.Close()
 	defer r.metrics.Close()
 
@@ -143,7 +147,7 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if err := r.Spec.Stop.Target.check(r.shape); err != nil {
 		return SpecError{fmt.Errorf("stop.target: %w", err)}
 	}
-	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
+	if r.sample, r.raw, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
 	if r.hollow, err = r.Spec.training(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
@@ -189,6 +193,13 @@ func (r *Run) prepare(pool *op.Pool) error {
 		r.ema = fresh(t.EMA)
 	}
 	if err := r.learner.Prepare(r.hollow); err != nil {
+		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
+	}
+	judged, err := r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, min(r.Spec.Evaluate.Batch, r.data.Validation.Len())))
+	if err != nil {
+		return err
+	}
+	if err := r.learner.PrepareEvaluation(judged); err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	if t.Init == "" || r.from != nil {
@@ -283,6 +294,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
+		train.Every(50, func(p train.Progress) int64 { return p.Steps }, from, train.ObserverFunc(widen)),
 		&r.divergence,
 		r.watchWorkers(r.meter),
 		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),

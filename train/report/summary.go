@@ -60,9 +60,10 @@ type Summary struct {
 	StepSeconds   float64 `json:"step_seconds"`
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	Rates
-	WorkerCores        *float64 `json:"worker_cores,omitempty"`   // cores that decoding and augmenting kept busy over the first 50 steps
-	PeakRSS            int64    `json:"peak_rss_bytes,omitempty"` // most memory the process had at once; absent where the system does not tell
-	FinalLoss          *float64 `json:"final_loss,omitempty"`     // of the last step
+	WorkerCores        *float64 `json:"worker_cores,omitempty"`        // cores that decoding and augmenting kept busy over the first 50 steps
+	PeakRSS            int64    `json:"peak_rss_bytes,omitempty"`      // most memory the process had at once; absent where the system does not tell
+	PredictedRSS       int64    `json:"predicted_rss_bytes,omitempty"` // what explain had said of that; garbage is collected to stay below it
+	FinalLoss          *float64 `json:"final_loss,omitempty"`          // of the last step
 	FinalValLoss       *float64 `json:"final_val_loss,omitempty"`
 	FinalValError      *float64 `json:"final_val_error,omitempty"`
 	FinalValPerplexity *float64 `json:"final_val_perplexity,omitempty"` // of text: e to the power of the loss
