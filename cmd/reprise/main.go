@@ -101,7 +101,7 @@ Start with: reprise quickstart`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, c := range []*cobra.Command{
-		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), profileCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
+		quickstartCommand(), trainCommand(), evalCommand(), compareCommand(), plotCommand(), profileCommand(), inspectCommand(), explainCommand(), benchCommand(), generateCommand(), dataCommand(), configCommand(), versionCommand(),
 	} {
 		checkArguments(c)
 		cmd.AddCommand(c)
