@@ -114,7 +114,7 @@ func (b InputBench) Run(ctx context.Context, r Registry) (InputRates, error) {
 		made = counted(s.decodeOnly(ctx, src), func(data.Example) int { return 1 })
 		warm = min(warm, 64)
 	} else {
-		made = counted(s.Pipeline(ctx, src, through, failing(src), data.Replay{}), func(b data.Batch) int { return len(b.Origins) })
+		made = counted(s.Pipeline(ctx, src, through, failing(src), data.Replay{}), func(b data.Batch) int { b.Release(); return len(b.Origins) })
 		warm = 2 * s.Train.Batch
 	}
 	return rates, rates.measure(made, warm, b.Time)

@@ -61,7 +61,7 @@ func (r *Run) need() memory {
 			m.pictures += Bytes(s.Stages.Workers+2) * decoded
 		}
 	}
-	m.spare = 16<<20 + m.live()/10
+	m.spare = 8<<20 + m.live()/20
 	return m
 }
 

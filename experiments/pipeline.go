@@ -30,7 +30,7 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		examples = echo.Repeat(examples, s.Echo.At(echo.Augmentation), s.stage("echo"))
 		examples = at.Refill(examples, echoed(s, at.Hollow()))
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
-		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Batch))
+		batches := data.Batches(examples, s.Train.Batch, at.Form(s.format().Reusing()))
 		batches = s.mix(ctx, batches, false)
 		batches = data.Prefetch(batches, s.Stages.Prefetch.Items)
 		batches = echo.Repeat(batches, s.Echo.At(echo.Batch), s.stage("echo"))
@@ -64,7 +64,7 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
 		examples = data.Preparation{Augmentations: s.Input.chosen(s.Input.Resize), Faults: faults}.Apply(ctx, examples, s.Stages.Workers)
-		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
+		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Reusing()), 1)
 	})
 }
 
