@@ -61,6 +61,15 @@ func (b Batch) Share(copies int) { b.memory.share(copies) }
 // they are left to the collector.
 func (b Batch) Release() { b.memory.release() }
 
+// Keep returns b for somebody who goes on using it: its memory stays as it is,
+// whoever releases a copy.
+func (b Batch) Keep() Batch {
+	const never = 1 << 24 // copies are released
+	b.memory.share(never)
+	b.memory = nil
+	return b
+}
+
 // Echo returns the n-th copy of b. It shares b's arrays, and the origins of
 // its rows are copies. Echo(0) of a fresh batch stays fresh.
 func (b Batch) Echo(n int) Batch {

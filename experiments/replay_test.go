@@ -54,7 +54,7 @@ func (d *digits) first(t require, s Spec, batches int, at data.Replay) (out []da
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out = append(out, b); len(out) == batches {
+		if out = append(out, b.Keep()); len(out) == batches {
 			break
 		}
 	}

@@ -38,7 +38,7 @@ type Progress struct {
 }
 
 // Observer is told of each step, and may look at b until it returns: then the
-// batch is released. Its time does not count as Elapsed. An error ends the run.
+// batch is released, unless it called Keep. Its time does not count as Elapsed. An error ends the run.
 type Observer interface {
 	Observe(p Progress, b data.Batch) error
 }
