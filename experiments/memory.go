@@ -27,7 +27,7 @@ type memory struct {
 
 // program is about what the code and the tables of the process take, which the
 // memory limit of Go does not count.
-const program = 24 << 20
+const program = 12 << 20
 
 // need predicts the memory of a run that is prepared, before its first step.
 func (r *Run) need() memory {
