@@ -165,7 +165,7 @@ func (p Picture) Stack(rows []Value, f Format) (Array, error) {
 		return Array{}, err
 	}
 	w, h := p.Bounds()
-	a := Array{Shape: []int{len(rows), h, w, 3}, F32: make([]float32, len(rows)*h*w*3)}
+	a := Array{Shape: []int{len(rows), h, w, 3}, F32: f.room(len(rows) * h * w * 3)}
 	for i, v := range rows {
 		r, err := as[Picture](v, i)
 		if err != nil {

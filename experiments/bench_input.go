@@ -16,7 +16,7 @@ import (
 // What pictures become in an [InputBench].
 const (
 	TransformImageNet = "imagenet" // a random resized crop to 224×224 and a flip
-	TransformCIFAR    = "cifar"    // 32×32 pixels, cut at random after 4 were added on each side, and a flip
+	TransformCIFAR    = "cifar"    // cut at random to their own size, which must be one, after 4 pixels were added on each side, and a flip
 )
 
 // InputBench measures how fast the pictures of a data set become what a
@@ -71,7 +71,7 @@ func (b InputBench) spec(source Choice[Source]) Spec {
 		s.Train.Batch = 64
 	} else {
 		s.Input.Augment = []Choice[data.Augmentation]{
-			{"pad_crop", &augment.PadCrop{Pad: 4, Size: s.Input.Size}},
+			{"pad_crop", &augment.PadCrop{Pad: 4}},
 			{"flip", &augment.Flip{}},
 		}
 	}
@@ -114,7 +114,7 @@ func (b InputBench) Run(ctx context.Context, r Registry) (InputRates, error) {
 		made = counted(s.decodeOnly(ctx, src), func(data.Example) int { return 1 })
 		warm = min(warm, 64)
 	} else {
-		made = counted(s.Pipeline(ctx, src, through, failing(src), Start{}), func(b data.Batch) int { return len(b.Origins) })
+		made = counted(s.Pipeline(ctx, src, through, failing(src), Start{}), func(b data.Batch) int { b.Release(); return len(b.Origins) })
 		warm = 2 * s.Train.Batch
 	}
 	return rates, rates.measure(made, warm, b.Time)

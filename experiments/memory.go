@@ -27,7 +27,7 @@ type memory struct {
 
 // program is about what the code and the tables of the process take, which the
 // memory limit of Go does not count.
-const program = 24 << 20
+const program = 12 << 20
 
 // need predicts the memory of a run that is prepared, before its first step.
 func (r *Run) need() memory {
@@ -61,7 +61,7 @@ func (r *Run) need() memory {
 			m.pictures += Bytes(s.Stages.Workers+2) * decoded
 		}
 	}
-	m.spare = 16<<20 + m.live()/10
+	m.spare = 8<<20 + m.live()/20
 	return m
 }
 

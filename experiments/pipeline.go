@@ -75,7 +75,7 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
 		examples = data.Preparation{Augmentations: s.Input.chosen(s.Input.Resize), Faults: faults}.Apply(ctx, examples, s.Stages.Workers)
-		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
+		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Reusing()), 1)
 	})
 }
 
@@ -94,8 +94,8 @@ func (s Spec) stage(name string) uint64 {
 
 // form makes batches.
 func (s Spec) form(ctx context.Context) func(group []data.Example) (data.Batch, error) {
-	format := s.format()
-	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return format.Batch(group) })
+	join := s.format().Reusing()
+	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return join(group) })
 	return func(group []data.Example) (data.Batch, error) { return f(ctx, group) }
 }
 

@@ -32,8 +32,9 @@ func benchInput() *cobra.Command {
 batches of normalised float32 pixels. The files are read again and again, and no
 picture is kept decoded.
 
-The transform imagenet is a random resized crop to 224×224 and a flip; cifar is
-a crop of 32×32 pixels after 4 were added on each side, and a flip.
+The transform imagenet is a random resized crop to 224×224 and a flip; cifar, for
+pictures of one size, is a crop of that size after 4 pixels were added on each
+side, and a flip.
 
 PATH is a directory of classes, a .tar or .tar.gz of them, or the files of CIFAR
 or MNIST. Its largest part is read. Crops alone are decoded once
