@@ -123,3 +123,19 @@ func TestWhatCannotBeAugmentedIsNamed(t *testing.T) {
 		t.Errorf("%d examples, then %v, want the error of the stream", len(got), err)
 	}
 }
+
+func TestFinishDrawsByASeedOfItsOwnAndIsMeasuredApart(t *testing.T) {
+	e := data.Example{Input: data.Picture{Pix: make([]uint8, 12), Width: 2, Height: 2}}
+	m := &data.Meter{Clock: func() time.Duration { return 0 }}
+	ctx := data.WithMeter(context.Background(), m)
+	got, err := collect(data.Finish(ctx, stream(e, data.Example{}), 1, 0, dim{5}))
+	if err != nil || len(got) != 2 || got[1].Input != nil {
+		t.Fatal(got, err) // what is hollow passes
+	}
+	if m.Timing(data.StageFinish).Calls != 1 || m.Timing(data.StageAugment).Calls != 0 {
+		t.Errorf("%+v, %+v", m.Timing(data.StageFinish), m.Timing(data.StageAugment))
+	}
+	if got, err := collect(data.Finish(ctx, stream(e), 1, 0)); err != nil || len(got) != 1 || m.Timing(data.StageFinish).Calls != 1 {
+		t.Error("without augmentations something is done")
+	}
+}

@@ -21,6 +21,8 @@ type Batch struct {
 	Origins         []Origin // one a row
 	Reads           int64    // 1 + the highest Origin.Read that had entered the shuffle when the batch was formed; echoes keep it
 	Ordinal         int64    // batches formed before this one; echoes keep it
+
+	memory *lease // of Inputs; nil is the collector's
 }
 
 // Fresh returns how many rows of b are reads rather than echoes.
@@ -50,6 +52,24 @@ func (b Batch) Rand(seed uint64) *rand.Rand { return b.Origins[0].Rand(seed) }
 // After returns b; see [Shuffle].
 func (b Batch) After(Batch) Batch { return b }
 
+// Share says that so many copies of b will be made in its place, each of
+// which may be released.
+func (b Batch) Share(copies int) { b.memory.share(copies) }
+
+// Release ends the use of b, whose arrays become those of another batch when
+// all its copies are released, if it was made by [Format.Reusing]. Without it
+// they are left to the collector.
+func (b Batch) Release() { b.memory.release() }
+
+// Keep returns b for somebody who goes on using it: its memory stays as it is,
+// whoever releases a copy.
+func (b Batch) Keep() Batch {
+	const never = 1 << 24 // copies are released
+	b.memory.share(never)
+	b.memory = nil
+	return b
+}
+
 // Echo returns the n-th copy of b. It shares b's arrays, and the origins of
 // its rows are copies. Echo(0) of a fresh batch stays fresh.
 func (b Batch) Echo(n int) Batch {
@@ -65,6 +85,41 @@ func (b Batch) Echo(n int) Batch {
 type Format struct {
 	Mean, Std []float32 // of each colour channel of a picture, on a scale of 0 to 1; empty means 0 and 1
 	Context   int       // tokens of a row, to which shorter ones are filled up; 0 means that all must be equally long
+
+	floats func(n int) []float32 // makes room for pixels, with any content; nil means make
+}
+
+// room returns n floats with any content.
+func (f Format) room(n int) []float32 {
+	if f.floats == nil {
+		return make([]float32, n)
+	}
+	return f.floats(n)
+}
+
+// Reusing returns a function that joins groups as Batch does, and puts the
+// pixels of a batch where those of another were that has been released.
+func (f Format) Reusing() func(group []Example) (Batch, error) {
+	var free freeList[[]float32]
+	return func(group []Example) (Batch, error) {
+		var taken []float32
+		f := f
+		f.floats = func(n int) []float32 {
+			if taken != nil { // by an input of several parts
+				return make([]float32, n)
+			}
+			if taken = free.take(); cap(taken) < n {
+				taken = make([]float32, n)
+			}
+			taken = taken[:n]
+			return taken
+		}
+		b, err := f.Batch(group)
+		if err == nil && taken != nil {
+			b.memory = newLease(func() { free.put(taken) })
+		}
+		return b, err
+	}
 }
 
 // Batch joins a group of examples, at least one, in a batch. Where targets are

@@ -17,12 +17,23 @@ func (p Picture) Decode() (Picture, error) { return new(decoder).decode(p) }
 // decoder decodes pictures, one after another.
 type decoder struct{ jpeg jpeg.Decoder }
 
+// unforeseen, deferred, turns a panic of a decoder on data that nobody foresaw
+// into an error.
+func unforeseen(err *error) {
+	if bug := recover(); bug != nil {
+		*err = fmt.Errorf("data: the decoder panicked: %v", bug)
+	}
+}
+
+// planes decodes a JPEG, or a part of it, to the memory of p. An error is no
+// verdict on the file.
+func (d *decoder) planes(p *jpeg.Planes, file []byte, o jpeg.Options) (err error) {
+	defer unforeseen(&err)
+	return d.jpeg.Decode(p, file, o)
+}
+
 func (d *decoder) decode(p Picture) (decoded Picture, err error) {
-	defer func() { // of a decoder on data that nobody foresaw
-		if bug := recover(); bug != nil {
-			decoded, err = Picture{}, fmt.Errorf("data: the decoder panicked: %v", bug)
-		}
-	}()
+	defer unforeseen(&err)
 	if p.Encoded == nil {
 		return p, nil
 	}
@@ -33,6 +44,7 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 	if d.jpeg.Decode(&planes, p.Encoded, jpeg.Options{MaxPixels: MaxPixels}) == nil {
 		return Picture{Image: planes.Image(), orientation: orientationOf(p.Encoded)}, nil
 	}
+	_, headless := d.jpeg.Config(p.Encoded)
 	format, ok := codecOf(p.Encoded) // whose verdict is final, also of a JPEG
 	if !ok {
 		return Picture{}, fmt.Errorf("data: no JPEG, PNG, GIF or WebP: %s", foreign(p.Encoded))
@@ -56,5 +68,10 @@ func (d *decoder) decode(p Picture) (decoded Picture, err error) {
 			return Picture{}, err
 		}
 	}
-	return Picture{Image: m, orientation: orientationOf(p.Encoded)}, nil
+	return Picture{Image: m, orientation: orientationOf(p.Encoded), indivisible: headless == nil}, nil
 }
+
+// Indivisible reports whether p was decoded by image/jpeg, although a part of
+// it may be decoded here where damage elsewhere is not noticed; the last bits
+// of its pixels then depend on what was read. See [Preparation].
+func (p Picture) Indivisible() bool { return p.indivisible }

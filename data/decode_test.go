@@ -61,19 +61,19 @@ func TestAPartIsResampledWithAndWithoutThePlanesOfAJPEG(t *testing.T) {
 	for i := range m.Pix {
 		m.Pix[i] = uint8(5*(i%40) + i/40)
 	}
-	part := image.Rect(4, 2, 36, 26)
-	got, want := (data.Picture{Image: m}).Resample(part, 16, 12), data.Picture{Image: m}.RGB().Resample(part, 16, 12)
+	v := data.View{Part: image.Rect(4, 2, 36, 26), Width: 16, Height: 12, Flip: true}
+	got, want := data.Picture{Image: m}.See(v), data.Picture{Image: m}.RGB().See(v)
 	if !reflect.DeepEqual(got, want) || got.Width != 16 || got.Height != 12 || len(got.Pix) != 3*16*12 {
 		t.Errorf("the part is %v, want %v", got, want)
 	}
 }
 
-func ExamplePicture_Resample() {
+func ExamplePicture_See() {
 	p := data.Picture{Pix: make([]uint8, 3*8*4), Width: 8, Height: 4}
 	for i := range p.Pix {
 		p.Pix[i] = uint8(10 * (i / 3 % 8)) // the column
 	}
-	half := p.Resample(image.Rect(2, 0, 6, 4), 2, 2)
+	half := p.See(data.View{Part: image.Rect(2, 0, 6, 4), Width: 2, Height: 2})
 	fmt.Println(half.Width, half.Height, half.Pix)
 	// Output:
 	// 2 2 [27 27 27 43 43 43 27 27 27 43 43 43]

@@ -98,6 +98,22 @@ func WithMeter(ctx context.Context, m *Meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
+// meterOf returns the meter of ctx, or nil.
+func meterOf(ctx context.Context) *Meter {
+	m, _ := ctx.Value(meterKey{}).(*Meter)
+	return m
+}
+
+// time starts to measure a call of a stage, which ends when end is
+// called. A nil meter measures nothing.
+func (m *Meter) time(stage string) (end func()) {
+	if m == nil {
+		return func() {}
+	}
+	at, stretch := m.begin()
+	return func() { m.end(stage, at, stretch) }
+}
+
 // Report counts a call of a stage that took d, where ctx has a [Meter].
 func Report(ctx context.Context, stage string, d time.Duration) {
 	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {

@@ -1,6 +1,7 @@
 package data_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -202,4 +203,27 @@ func BenchmarkOrder(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestHeadsAreTheBeginningOfEachEpoch(t *testing.T) {
+	whole := take(t, data.Order(10, data.Permuted, 3), 30)
+	for i, o := range take(t, data.Heads(data.Order(10, data.Permuted, 3), 10, 4), 12) {
+		if want := whole[i/4*10+i%4]; o.Index != want.Index || o.Read != int64(i) {
+			t.Errorf("read %d is %+v, want record %d", i, o, want.Index)
+		}
+	}
+	if _, err := collect(data.Heads(data.Order(0, data.Permuted, 3), 10, 4)); err == nil {
+		t.Error("an error is lost")
+	}
+}
+
+func ExampleHeads() {
+	reads := 0
+	for o := range data.Heads(data.Order(9, data.Sequential, 0), 9, 3) {
+		fmt.Print(o.Index, " ")
+		if reads++; reads == 6 {
+			break
+		}
+	}
+	// Output: 0 1 2 0 1 2
 }

@@ -17,13 +17,14 @@ const MaxPixels = 1 << 27
 // nothing may write to it.
 type Picture struct {
 	Encoded []byte      // as the source holds it: JPEG, PNG, GIF or WebP
+	Sound   bool        // of Encoded: it was found good before and not Indivisible, so that what is not needed may stay unread
 	Image   image.Image // decoded, in the planes of the decoder
 
 	Pix           []uint8 // 8-bit RGB, row by row, as augmentation leaves it
 	Width, Height int     // of Pix, in pixels
 
-	resampler   *jpeg.Resampler // of the stage that holds the picture, if that has one
-	orientation int             // EXIF's, of a picture that Decode made; see Oriented
+	indivisible bool // see Indivisible
+	orientation int  // EXIF's, of a picture that Decode made; see Oriented
 }
 
 // Size implements [Value].
@@ -77,7 +78,7 @@ func (p Picture) RGB() Picture {
 	w, h := p.Bounds()
 	pix := make([]uint8, 3*w*h)
 	if planes, ok := jpeg.PlanesOf(p.Image); ok {
-		planes.RGB8(pix, planes.Rect)
+		planes.RGB8(pix, 3*w, planes.Rect)
 		return Picture{Pix: pix, Width: w, Height: h}
 	}
 	p.each(func(i int, r, g, b uint8) {
@@ -85,23 +86,6 @@ func (p Picture) RGB() Picture {
 		q[0], q[1], q[2] = r, g, b
 	})
 	return Picture{Pix: pix, Width: w, Height: h}
-}
-
-// Resample returns the part of a decoded picture, of at least one pixel and inside its bounds, as w×h pixels. It is
-// bilinear with antialiasing, as PIL's BILINEAR; the colours of a JPEG are resampled as it holds them.
-func (p Picture) Resample(part image.Rectangle, w, h int) Picture {
-	r := p.resampler
-	if r == nil {
-		r = new(jpeg.Resampler)
-	}
-	out := Picture{Pix: make([]uint8, 3*w*h), Width: w, Height: h}
-	if planes, ok := jpeg.PlanesOf(p.Image); ok {
-		r.RGB8(out.Pix, w, h, &planes, part.Add(planes.Rect.Min), false)
-		return out
-	}
-	p = p.RGB()
-	r.Pixels(out.Pix, w, h, p.Pix, p.Width, part, false)
-	return out
 }
 
 // each calls f with the colour of each pixel, row by row.
@@ -181,7 +165,7 @@ func (p Picture) Stack(rows []Value, f Format) (Array, error) {
 		return Array{}, err
 	}
 	w, h := p.Bounds()
-	a := Array{Shape: []int{len(rows), h, w, 3}, F32: make([]float32, len(rows)*h*w*3)}
+	a := Array{Shape: []int{len(rows), h, w, 3}, F32: f.room(len(rows) * h * w * 3)}
 	for i, v := range rows {
 		r, err := as[Picture](v, i)
 		if err != nil {

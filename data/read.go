@@ -15,11 +15,19 @@ type Reader func(ctx context.Context, o Origin) (Example, error)
 // records. A nil Faults ends the stream with the record's number and error.
 type Faults func(o Origin, err error) error
 
+// orFail is f, or the Faults that a nil one stands for.
+func (f Faults) orFail() Faults {
+	if f != nil {
+		return f
+	}
+	return func(o Origin, err error) error { return fmt.Errorf("data: record %d: %w", o.Index, err) }
+}
+
 // Read makes an example of each origin, on up to workers goroutines.
 func Read(ctx context.Context, order Seq[Origin], workers int, read Reader, faults Faults) Seq[Example] {
 	return attempt(ctx, order, workers, Measured(ctx, StageRead, func(ctx context.Context, o Origin) (Example, error) {
 		return read(ctx, o)
-	}), faults)
+	}), faults.orFail())
 }
 
 // Decode decodes the inputs that are [Encoded], on up to workers goroutines.
@@ -42,7 +50,7 @@ func Decode(ctx context.Context, in Seq[Example], workers int, faults Faults) Se
 			return e, nil
 		}
 		return decode(ctx, e)
-	}, faults)
+	}, faults.orFail())
 }
 
 // attempt is [Map] with a fault handler that is asked in order.
@@ -59,9 +67,6 @@ func attempt[In interface{ origin() Origin }](ctx context.Context, in Seq[In], w
 		}
 		return outcome{e, err}, nil
 	})
-	if faults == nil {
-		faults = func(o Origin, err error) error { return fmt.Errorf("data: record %d: %w", o.Index, err) }
-	}
 	return func(yield func(Example, error) bool) {
 		for o, err := range outcomes {
 			if err == nil && o.err != nil {

@@ -33,55 +33,121 @@ var Skip = errors.New("data: skip this item")
 // cancelled when the loop over the result is left, and the loop ends only
 // when every call of f has returned. At most workers+2 items are held.
 func Map[In, Out any](ctx context.Context, in Seq[In], workers int, f func(context.Context, In) (Out, error)) Seq[Out] {
-	type result struct {
-		value Out
-		err   error
-	}
 	workers = max(workers, 1)
 	return func(yield func(Out, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		var calls sync.WaitGroup
-		defer calls.Wait()
-		defer cancel()
-		yield = cancelling(cancel, yield)
-		// Every call of f promises its result on a channel of its own; the
-		// promises keep the order of the inputs.
-		promises := func(yield func(chan result, error) bool) {
-			free := make(chan struct{}, workers)
-			for v, err := range in {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				free <- struct{}{}
-				p := make(chan result, 1)
-				calls.Go(func() {
-					var r result
-					defer func() { p <- r; <-free }()
-					defer recovered(&r.err)
-					r.value, r.err = f(ctx, v)
-				})
-				if !yield(p, nil) {
-					return
-				}
-			}
+		m := mapping[In, Out]{
+			ctx: ctx, f: f, left: make(chan struct{}), turn: make(chan struct{}, 1),
+			room: make(chan struct{}, workers+1), results: make([]chan result[Out], workers+1),
+		}
+		for i := range m.results {
+			m.results[i] = make(chan result[Out], 1)
+		}
+		next, stop := iter.Pull2(guarded(in))
+		m.next = next
+		defer stop()
+		var running sync.WaitGroup
+		defer running.Wait()
+		leave := sync.OnceFunc(func() { close(m.left); cancel() })
+		defer leave()
+		yield = cancelling(leave, yield)
+		for range workers {
+			running.Go(m.work)
 		}
 		var zero Out
-		for p, err := range Prefetch(promises, workers) {
-			var r result
-			if err == nil {
-				r = <-p
-				if errors.Is(r.err, Skip) {
-					continue
-				}
-				err = r.err
-			}
-			if err != nil {
-				cancel()
-				yield(zero, err)
+		for i := 0; ; i++ {
+			r := <-m.results[i%len(m.results)]
+			<-m.room
+			switch {
+			case r.end && r.err == nil:
+				return
+			case r.err != nil && !r.end && errors.Is(r.err, Skip):
+			case r.err != nil:
+				leave()
+				yield(zero, r.err)
+				return
+			case !yield(r.value, nil):
 				return
 			}
-			if !yield(r.value, nil) {
+		}
+	}
+}
+
+// mapping is a loop over a [Map]. Its workers take turns to pull an input; the
+// result goes to the channel whose turn it is.
+type mapping[In, Out any] struct {
+	ctx     context.Context
+	f       func(context.Context, In) (Out, error)
+	left    chan struct{}      // closed when the loop is left
+	room    chan struct{}      // holds an element for each input, until its result is taken
+	results []chan result[Out] // that of input i comes on number i, modulo how many there are
+
+	turn   chan struct{} // holds an element while a worker pulls, with what follows
+	next   func() (In, error, bool)
+	pulled int
+	ended  bool
+}
+
+type result[T any] struct {
+	value T
+	err   error
+	end   bool // there are no more inputs; err is theirs
+}
+
+// work makes results until there are no more inputs, or the loop is left.
+func (m *mapping[In, Out]) work() {
+	for {
+		v, to, ok := m.pull()
+		if !ok {
+			return
+		}
+		to <- m.apply(v)
+	}
+}
+
+func (m *mapping[In, Out]) apply(v In) (r result[Out]) {
+	defer recovered(&r.err)
+	r.value, r.err = m.f(m.ctx, v)
+	return r
+}
+
+// pull returns an input and where its result goes.
+func (m *mapping[In, Out]) pull() (v In, to chan<- result[Out], ok bool) {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if m.ended {
+		return v, nil, false
+	}
+	select {
+	case m.room <- struct{}{}:
+	case <-m.left:
+		m.ended = true
+		return v, nil, false
+	}
+	to = m.results[m.pulled%len(m.results)]
+	m.pulled++
+	v, err, ok := m.next()
+	if !ok || err != nil {
+		m.ended = true
+		to <- result[Out]{err: err, end: true}
+		return v, nil, false
+	}
+	return v, to, true
+}
+
+// guarded is in, which ends with an error where it panics.
+func guarded[T any](in Seq[T]) Seq[T] {
+	return func(yield func(T, error) bool) {
+		err := error(nil)
+		defer func() {
+			if err != nil {
+				var zero T
+				yield(zero, err)
+			}
+		}()
+		defer recovered(&err)
+		for v, err := range in {
+			if !yield(v, err) {
 				return
 			}
 		}

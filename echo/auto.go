@@ -147,6 +147,7 @@ func (c *chooser[T]) take(x T, err error) (T, error) {
 	}
 	c.fresh++
 	c.Record.add(Choices{Fresh: 1})
+	share(x, 2) // one to be used, one to be held
 	c.keep(used[T]{x, 1})
 	return x.Echo(0), nil
 }
@@ -155,6 +156,7 @@ func (c *chooser[T]) take(x T, err error) (T, error) {
 func (c *chooser[T]) copy() T {
 	u := c.recent[0]
 	c.recent = c.recent[1:]
+	share(u.item, 2)
 	x := u.item.Echo(u.uses)
 	u.uses++
 	c.keep(u)
@@ -177,7 +179,17 @@ func (c *chooser[T]) keep(u used[T]) {
 }
 
 func (c *chooser[T]) lose(x T) {
+	if r, ok := any(x).(interface{ Release() }); ok {
+		r.Release()
+	}
 	if c.forget != nil {
 		c.gone = append(c.gone, x)
+	}
+}
+
+// share tells x, where it wants to know, that so many copies take its place.
+func share[T any](x T, copies int) {
+	if s, ok := any(x).(interface{ Share(copies int) }); ok {
+		s.Share(copies)
 	}
 }

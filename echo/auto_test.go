@@ -359,3 +359,38 @@ func ExampleRepeatedly() {
 	// read 0 copy 2
 	// read 2 copy 0
 }
+
+func TestTheMemoryOfABatchIsNotUsedAgainWhileAnAutomaticFactorMayCopyIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := func(yield func(data.Example, error) bool) {
+			for o := range slowly(func(int64) time.Duration { return 3 * time.Millisecond }) {
+				p := data.Picture{Pix: []uint8{uint8(o.Read), 0, 0}, Width: 1, Height: 1}
+				if !yield(data.Example{Input: p, Target: data.Class(0), Origin: o}, nil) {
+					return
+				}
+			}
+		}
+		batches := data.Batches(in, 2, data.Format{}.Reusing())
+		copies := 0
+		n := 0
+		for b, err := range echo.Repeatedly(batches, echo.Automatic{Max: 4, Recent: 3}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row, o := range b.Origins {
+				if got := b.Inputs[0].F32[3*row] * 255; got < float32(o.Read)-0.5 || got > float32(o.Read)+0.5 {
+					t.Fatalf("batch %d, copy %d: row %d is %g, want %d", n, o.Copy, row, got, o.Read)
+				}
+			}
+			copies += 2 - b.Fresh()
+			time.Sleep(2 * time.Millisecond)
+			b.Release()
+			if n++; n == 100 {
+				break
+			}
+		}
+		if copies < 50 {
+			t.Errorf("%d copies in %d batches", copies, n)
+		}
+	})
+}

@@ -16,7 +16,8 @@ import (
 
 // Item is a value that can be repeated: [data.Example], [data.Batch] and
 // [data.Origin]. Echo(n) is its n-th copy, marked as such, sharing its
-// memory; Echo(0) of a fresh item stays fresh. Rand gives a generator that
+// memory; Echo(0) of a fresh item stays fresh. An item that has a method
+// Share(copies int) is told before how many there will be. Rand gives a generator that
 // depends on seed and the item's origin alone.
 type Item[T any] interface {
 	Echo(n int) T
@@ -42,7 +43,9 @@ func Repeat[T Item[T]](in data.Seq[T], f Factor, seed uint64) data.Seq[T] {
 				yield(x, err)
 				return
 			}
-			for n := range f.Times(x.Rand(seed)) {
+			times := f.Times(x.Rand(seed))
+			share(x, times)
+			for n := range times {
 				if !yield(x.Echo(n), nil) {
 					return
 				}

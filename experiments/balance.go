@@ -44,6 +44,13 @@ func (s Spec) works(src data.Source) []work {
 	})
 }
 
+// joins reports whether the workers of w do what those of the stage before it
+// do, too: the time is that of both together. Pictures are decoded where they
+// are augmented, but for an echo in between.
+func (w work) joins(place echo.Strategy) bool {
+	return w.stage == data.StageAugment && place != echo.Example
+}
+
 // upstream reports whether w is left of an echo at a place. Without an echo
 // everything is, but the step.
 func (w work) upstream(place echo.Strategy) bool {
@@ -119,12 +126,16 @@ func (s scale) between(from, to reading) echo.Balance {
 		return echo.Balance{}
 	}
 	step := (to.progress.Compute - from.progress.Compute).Seconds() / float64(steps)
-	var up, side float64 // side: right of the echo, but for the step
+	var up, side, last float64 // side: right of the echo, but for the step
 	for i, w := range s.works {
 		took := s.stage(i, from, to)
 		if took == 0 {
 			took = s.stage(i, reading{}, to)
 		}
+		if w.joins(s.place) {
+			took += last
+		}
+		last = took
 		if w.upstream(s.place) {
 			up = max(up, took)
 		} else {

@@ -16,9 +16,13 @@ import (
 // readers and 2 workers. The step takes 10.
 type pace struct{ latency, pipe, decode, augment float64 }
 
-// sides are the times left and right of an echo.
+// sides are the times left and right of an echo. Pictures are decoded and augmented by the same workers, unless
+// an echo is in between.
 func (p pace) sides(place echo.Strategy) (up, down float64) {
 	up, down = max(p.pipe, p.latency+p.pipe/2), 10 // a read waits for its first byte, then for the pipe
+	if place != echo.Example {
+		p.augment += p.decode
+	}
 	for _, s := range []struct {
 		ms     float64
 		before []echo.Strategy
@@ -102,7 +106,7 @@ func TestBothSidesOfAnEchoAreMeasuredWhileTraining(t *testing.T) {
 						t.Errorf("%+v, %s by %g: %s has %s up and %s down, want %g and %g ms", p, place, float64(e), name, show(got.TUp), show(got.TDown), up, down)
 						continue
 					}
-					if want := min(1, 10/(max(up/float64(e), down))); math.Abs(*got.Utilisation-want) > 0.1*want {
+					if want := min(1, 10/(max(up/float64(e), down))); math.Abs(*got.Utilisation-want) > 0.13*want { // a batch that waited at the start counts
 						t.Errorf("%+v, %s by %g: in %s the utilisation is %g, want %g", p, place, float64(e), name, *got.Utilisation, want)
 					}
 				}

@@ -252,7 +252,7 @@ func (b EchoBench) Run(ctx context.Context, progress func(string)) (EchoTimes, e
 			t.Cells = append(t.Cells, EchoCell{k.r, k.f, middle(measured[k]), middle(predicted[k]), middle(errs), slices.Min(errs), slices.Max(errs)})
 		}
 		with, without := measured[key{ratio, 5}], measured[key{ratio, 1}]
-		if ratio >= 6 && with != nil && without != nil {
+		if t.Overhead == nil && ratio >= 6 && with != nil && without != nil {
 			over := ratios(with, without)
 			t.Overhead = &Overhead{ratio, 5, middle(over), slices.Min(over), slices.Max(over)}
 		}

@@ -53,6 +53,6 @@ func (s Spec) decodedBytes(ctx context.Context, src data.Source) (Bytes, error) 
 	if n == data.Endless {
 		return 0, fmt.Errorf("the training data has no end, so that no record is read twice")
 	}
-	e, err := s.firstGood(ctx, src, nil)
+	e, err := s.firstGood(ctx, src, data.FromSource(src), nil)
 	return Bytes(n) * exampleBytes(e), err
 }

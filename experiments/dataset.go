@@ -202,8 +202,8 @@ var errNoPicture = errors.New("none of the first records can be decoded")
 
 // probe prepares a record of each part as training and evaluation will, so
 // that a wrong size or an unreadable data set is found before the first step.
-// It returns that of the training data.
-func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err error) {
+// It returns that of the training data, and what it was stored as.
+func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, raw stored, err error) {
 	for _, part := range []struct {
 		name string
 		src  data.Source
@@ -216,22 +216,23 @@ func (d *Dataset) probe(ctx context.Context, s Spec) (sample data.Example, err e
 		if part.src == nil {
 			continue
 		}
-		e, err := s.firstGood(ctx, part.src, part.augs)
+		var size stored
+		e, err := s.firstGood(ctx, part.src, size.watch(data.FromSource(part.src)), part.augs)
 		if err != nil {
-			return sample, fmt.Errorf("data.%s: %w", part.name, err)
+			return sample, raw, fmt.Errorf("data.%s: %w", part.name, err)
 		}
 		if part.name == "train" {
-			sample = s.fullest(e)
+			sample, raw = s.fullest(e), size
 		}
 		if p, ok := e.Input.(data.Picture); ok && (p.Width != s.Input.Size || p.Height != s.Input.Size) {
 			key := "input.augment"
 			if part.name != "train" {
 				key = "input.resize"
 			}
-			return sample, SpecError{fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)}
+			return sample, raw, SpecError{fmt.Errorf("%s: makes pictures of %d×%d pixels of %s, and input.size is %d", key, p.Width, p.Height, data.RecordName(part.src, e.Origin.Index), s.Input.Size)}
 		}
 	}
-	return sample, nil
+	return sample, raw, nil
 }
 
 // fullest returns an example like e that is as large as there may be one.
@@ -243,7 +244,7 @@ func (s Spec) fullest(e data.Example) data.Example {
 }
 
 // firstGood returns the first record that is not damaged, prepared.
-func (s Spec) firstGood(ctx context.Context, src data.Source, augs []data.Augmentation) (data.Example, error) {
+func (s Spec) firstGood(ctx context.Context, src data.Source, read data.Reader, augs []data.Augmentation) (data.Example, error) {
 	faults := failing(src)
 	tries := 0
 	if s.Data.OnError == OnErrorSkip {
@@ -258,9 +259,8 @@ func (s Spec) firstGood(ctx context.Context, src data.Source, augs []data.Augmen
 	if n == data.Endless {
 		n = 1
 	}
-	examples := data.Read(ctx, data.Once(n), 1, data.FromSource(src), faults)
-	examples = data.Decode(ctx, examples, 1, faults)
-	for e, err := range data.Augment(ctx, examples, 1, s.stage("augment"), augs...) {
+	examples := data.Read(ctx, data.Once(n), 1, read, faults)
+	for e, err := range (data.Preparation{Augmentations: augs, Seed: s.stage("augment"), Faults: faults}).Apply(ctx, examples, 1) {
 		return e, err
 	}
 	return data.Example{}, errNoPicture

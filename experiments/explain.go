@@ -22,7 +22,7 @@ func (s Spec) Explain(ctx context.Context, w io.Writer) error {
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, r.explained(asked, notes))
+	_, err := fmt.Fprintf(w, "%sThe process needs %v.\n", r.explained(asked, notes), r.need())
 	return err
 }
 
@@ -71,7 +71,7 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 		place(echo.Example, "copies are equal")
 	} else {
 		place(echo.Read, "every copy is decoded and augmented anew")
-		stage("decode", "%d workers: JPEG to planes", s.Stages.Workers)
+		stage("decode", "%d workers: %s", s.Stages.Workers, r.decodeText())
 		place(echo.Example, "every copy is augmented anew")
 		if s.Input.Exif == ExifApply {
 			stage("turn", "upright, as EXIF has it")
@@ -88,12 +88,16 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	if asked.Memory > 0 {
 		buffer += fmt.Sprintf(" (%v asked for)", asked.Memory)
 	}
-	if m < 2 {
+	if e.Preset.Together() {
 		buffer = "no buffer: the order stays"
 	}
 	stage("shuffle", "%s", buffer)
+	anew := ""
+	if e.Strategy != echo.None && e.Strategy != echo.Batch {
+		anew = ", every copy anew"
+	}
 	if len(s.Input.AugmentAfter) > 0 {
-		stage("augment", "%s, every copy anew", chain(s.Input.AugmentAfter))
+		stage("augment", "%s", chain(s.Input.AugmentAfter)+anew)
 	}
 	batch := batchBytes(r.hollow)
 	stage("batch", "%d examples to %s, %v; up to %d ahead of the step", s.Train.Batch, values, batch, s.Stages.Prefetch.Items)
@@ -137,8 +141,9 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 	}
 	if k := int(e.Factor); e.Preset.Together() {
 		fmt.Fprintf(b, "A batch holds %s different examples, %d copies of each side by side.\n", about(float64(s.Train.Batch)/float64(k)), k)
+	} else {
+		fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
 	}
-	fmt.Fprintf(b, "Before the first step %s examples are read, to fill the shuffle buffer.\n", about(float64(m)/s.echoedBefore()))
 	if f, ratio := factor, s.Storage.UpstreamRatio; auto {
 		// said above
 	} else if ratio > 0 {
@@ -152,6 +157,29 @@ func (r *Run) explained(asked Buffer, notes []string) string {
 		}
 	}
 	return b.String()
+}
+
+// decodeText says what of a picture is decoded.
+func (r *Run) decodeText() string {
+	switch {
+	case !r.inPart():
+		return "JPEG to planes"
+	case r.verified != nil:
+		return "the part of a JPEG that is kept; what follows is not read, since data verify found all good"
+	default:
+		return "the part of a JPEG that is kept, the rest being checked"
+	}
+}
+
+// inPart reports whether training pictures are decoded where they are
+// augmented, and of a JPEG no more than is kept.
+func (r *Run) inPart() bool {
+	augs := r.Spec.Input.chosen(r.Spec.Input.Augment)
+	if r.Spec.Echo.At(echo.Example) > 1 || len(augs) == 0 {
+		return false
+	}
+	_, ok := augs[0].(data.Geometry)
+	return ok
 }
 
 // duplicates is the expected share of a batch's rows whose read is in the

@@ -69,6 +69,7 @@ func (s Spec) Inspect(ctx context.Context, step int64, choices []echo.Choices) (
 			return s.inspected(&r, step, b, used)
 		}
 		use(now, b)
+		b.Release()
 	}
 	return nil, fmt.Errorf("experiments: the data ends after %d batches", now)
 }

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-ml/reprise/data"
 	"github.com/reprise-ml/reprise/train/report"
 )
 
@@ -21,12 +23,13 @@ const markName = ".reprise-clean.json"
 // mark is the content of that file: what was verified. Any change of the name,
 // size or time of a file makes another Sum.
 type mark struct {
-	Format  int            `json:"format"` // 1
+	Format  int            `json:"format"` // 2
 	Source  string         `json:"source"` // kind of the data set
 	Parts   map[string]int `json:"parts"`  // records of each part
 	Files   int            `json:"files"`
 	Bytes   int64          `json:"bytes"`
-	Sum     string         `json:"sha256"` // of the names, sizes and times of the files
+	Sum     string         `json:"sha256"`           // of the names, sizes and times of the files
+	Strict  []string       `json:"strict,omitempty"` // names of records to decode whole, since they are good but odd: data.Picture.Indivisible
 	Version string         `json:"version"`
 }
 
@@ -98,12 +101,12 @@ func (v *covered) places() []string {
 
 // write writes the mark at the first place that can be written to, and
 // returns that.
-func (v *covered) write(parts map[string]int) (string, error) {
+func (v *covered) write(parts map[string]int, strict []string) (string, error) {
 	errs := []error{errors.New("experiments: the mark of a clean data set cannot be written")}
 	for _, path := range v.places() {
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = report.WriteJSON(path, mark{1, v.source, parts, v.files, v.bytes, v.sum, Version()})
+			err = report.WriteJSON(path, mark{2, v.source, parts, v.files, v.bytes, v.sum, strict, Version()})
 		}
 		if err == nil {
 			return path, nil
@@ -126,19 +129,58 @@ func (v *covered) remove() error {
 // IsClean reports whether Verify found every record of a data set good, and
 // no file of it has changed since.
 func IsClean(c Choice[Source]) (bool, error) {
-	now, err := coverage(c)
-	if err != nil || now == nil {
-		return false, err
+	m, err := markOf(c)
+	return m != nil, err
+}
+
+// markOf returns the mark of a data set that is clean, or nil.
+func markOf(c Choice[Source]) (*mark, error) {
+	source, ok := c.Value.(Filed)
+	if !ok {
+		return nil, nil
 	}
-	for _, path := range now.places() {
+	root, err := source.Root()
+	if err != nil {
+		return nil, err
+	}
+	var now *covered
+	for _, path := range (&covered{root: root}).places() {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // there is no mark
 		}
 		var m mark
-		if json.Unmarshal(text, &m) == nil && m.Format == 1 && m.Source == now.source && m.Sum == now.sum {
-			return true, nil
+		if json.Unmarshal(text, &m) != nil || m.Format != 2 {
+			continue
+		}
+		if now == nil { // only now, since it asks for the state of every file
+			if now, err = coverage(c); err != nil {
+				return nil, err
+			}
+		}
+		if m.Source == now.source && m.Sum == now.sum {
+			return &m, nil
 		}
 	}
-	return false, nil
+	return nil, nil
+}
+
+// sound returns a reader that reads records of src as read does, and tells of
+// pictures that m vouches for.
+func (m *mark) sound(src data.Source, read data.Reader) data.Reader {
+	if m == nil {
+		return read
+	}
+	strict := map[string]bool{}
+	for _, name := range m.Strict {
+		strict[name] = true
+	}
+	return func(ctx context.Context, o data.Origin) (data.Example, error) {
+		e, err := read(ctx, o)
+		if p, ok := e.Input.(data.Picture); ok && (len(strict) == 0 || !strict[data.RecordName(src, o.Index)]) {
+			p.Sound = true
+			e.Input = p
+		}
+		return e, err
+	}
 }

@@ -27,7 +27,7 @@ func mixedBatches(t *testing.T, n int, sets ...string) []data.Batch {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out = append(out, b); len(out) == n {
+		if out = append(out, b.Keep()); len(out) == n {
 			return out
 		}
 	}

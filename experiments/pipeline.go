@@ -24,9 +24,11 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		e := s.echoes(at, ready)
 		examples := s.read(ctx, src, through, faults, at.Replay)
 		examples = e.at(examples, echo.Read)
-		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
+		if s.Echo.At(echo.Example) != 1 { // copies share what is decoded; else it is decoded where it is augmented
+			examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
+		}
 		examples = e.at(examples, echo.Example)
-		examples = data.Augment(ctx, examples, s.Stages.Workers, s.stage("augment"), s.Input.chosen(s.Input.Augment)...)
+		examples = s.augmenting(faults).Apply(ctx, examples, s.Stages.Workers)
 		examples = e.at(examples, echo.Augmentation)
 		examples = data.Shuffle(examples, s.Stages.Shuffle.Items, s.stage("shuffle"))
 		examples = data.Finish(ctx, examples, s.Stages.Workers, s.stage("finish"), values(s.Input.AugmentAfter)...)
@@ -77,10 +79,14 @@ func (s Spec) order(src data.Source, ends []data.Ending) data.Seq[data.Origin] {
 func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) data.Seq[data.Batch] {
 	return data.Scoped(ctx, func(ctx context.Context) data.Seq[data.Batch] {
 		examples := data.Read(ctx, data.Once(src.Len()), s.Stages.Workers, data.FromSource(src), faults)
-		examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
-		examples = data.Augment(ctx, examples, s.Stages.Workers, 0, s.Input.chosen(s.Input.Resize)...)
-		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Batch), 1)
+		examples = data.Preparation{Augmentations: s.Input.chosen(s.Input.Resize), Faults: faults}.Apply(ctx, examples, s.Stages.Workers)
+		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Reusing()), 1)
 	})
+}
+
+// augmenting is how training pictures are decoded and augmented.
+func (s Spec) augmenting(faults data.Faults) data.Preparation {
+	return data.Preparation{Augmentations: s.Input.chosen(s.Input.Augment), Seed: s.stage("augment"), Faults: faults}
 }
 
 // stage is the seed of a stage: no two stages draw alike, and no two runs
@@ -93,8 +99,8 @@ func (s Spec) stage(name string) uint64 {
 
 // form makes batches.
 func (s Spec) form(ctx context.Context) func(group []data.Example) (data.Batch, error) {
-	format := s.format()
-	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return format.Batch(group) })
+	join := s.format().Reusing()
+	f := data.Measured(ctx, data.StageBatch, func(_ context.Context, group []data.Example) (data.Batch, error) { return join(group) })
 	return func(group []data.Example) (data.Batch, error) { return f(ctx, group) }
 }
 

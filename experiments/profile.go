@@ -179,25 +179,25 @@ func (p *profiler) stages() error {
 	return nil
 }
 
-// memory bounds what is held of each kind of example, and of batches.
-const memory = 128 << 20
+// held bounds what is kept in memory of each kind of example, and of batches.
+const held = 128 << 20
 
 // load brings examples into memory, past simulated storage.
 func (p *profiler) load() (err error) {
 	s := p.Spec
 	n := max(2*s.Train.Batch, 64)
-	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults, data.Replay{}), n, memory); err != nil {
+	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults, data.Replay{}), n, held); err != nil {
 		return err
 	}
 	decoded := data.Decode(p.ctx, again(p.encoded), s.Stages.Workers, p.faults)
-	if p.decoded, err = hold(decoded, len(p.encoded), memory); err != nil {
+	if p.decoded, err = hold(decoded, len(p.encoded), held); err != nil {
 		return err
 	}
 	for b, err := range s.mix(p.ctx, data.Batches(p.finished(s.Stages.Workers), s.Train.Batch, s.form(p.ctx)), s.Input.Mix.Redraw) {
 		if err != nil {
 			return err
 		}
-		if p.formed = append(p.formed, b); len(p.formed) == 2 || batchBytes(b) > memory/2 {
+		if p.formed = append(p.formed, b); len(p.formed) == 2 || batchBytes(b) > held/2 {
 			break
 		}
 	}
@@ -236,14 +236,14 @@ func (p *profiler) alone(w work, workers int) (Pace, error) {
 		pace, err := bestPace(p.augmented(workers), p.each, 2*workers)
 		return pace.over(b), err
 	case data.StageFinish:
-		examples, err := hold(p.augmented(workers), 2*b, memory)
+		examples, err := hold(p.augmented(workers), 2*b, held)
 		if err != nil {
 			return Pace{}, err
 		}
 		pace, err := bestPace(data.Finish(p.ctx, again(examples), workers, s.stage("finish"), values(s.Input.AugmentAfter)...), p.each, 2*workers)
 		return pace.over(b), err
 	case data.StageBatch:
-		examples, err := hold(p.finished(workers), 2*b, memory)
+		examples, err := hold(p.finished(workers), 2*b, held)
 		if err != nil {
 			return Pace{}, err
 		}

@@ -12,16 +12,22 @@ import (
 // each side is its slowest stage, and the processors do the work of all.
 func (p Profile) balance(place echo.Strategy, read Pace) echo.Balance {
 	b := echo.Balance{Cores: float64(p.Cores)}
+	last := 0.0
 	for _, s := range p.Stages {
 		pace := s.Pace
 		if s.Stage == data.StageRead {
 			pace = read
 		}
+		took := pace.Seconds
+		if s.work.joins(place) {
+			took += last
+		}
+		last = took
 		if s.Stage != step && s.work.upstream(place) {
-			b.Up = max(b.Up, pace.Seconds)
+			b.Up = max(b.Up, took)
 			b.CPUUp += pace.CPU
 		} else {
-			b.Down = max(b.Down, pace.Seconds)
+			b.Down = max(b.Down, took)
 			b.CPUDown += pace.CPU
 		}
 	}

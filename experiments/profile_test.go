@@ -42,7 +42,7 @@ func TestAProfileNamesTheBottleneckAndMeasuresEveryStage(t *testing.T) {
 	}{
 		{pace{pipe: 40, decode: 4, augment: 8}, data.StageRead, "Reading is the bottleneck: it takes 40 ms for a batch, and the step 10 ms. Without an echo the step computes at most 25 %"},
 		{pace{latency: 20, decode: 50, augment: 4}, data.StageDecode, "Decoding is the bottleneck: it takes 50 ms"},
-		{pace{latency: 2, decode: 4, augment: 80}, data.StageAugment, "An echo at augmentation uses every example up to 8 times in the time of one"},
+		{pace{latency: 2, decode: 4, augment: 80}, data.StageAugment, "An echo at augmentation uses every example up to 8.4 times in the time of one"},
 		{pace{latency: 4, decode: 5, augment: 2}, step, "No echo makes training faster"},
 	} {
 		p := profiled(t, c.pace, echo.Spec{Strategy: echo.Example, Factor: 3})
@@ -64,7 +64,7 @@ func TestAProfileNamesTheBottleneckAndMeasuresEveryStage(t *testing.T) {
 				t.Errorf("%+v: at %s %+v, want R %g", c.pace, place.Place, place, r)
 			}
 		}
-		if whole, want := 1000*p.Whole.Seconds, max(c.pipe, c.latency+c.pipe/2, c.decode, c.augment); math.Abs(whole/want-1) > 0.05 {
+		if whole, want := 1000*p.Whole.Seconds, max(c.pipe, c.latency+c.pipe/2, c.decode+c.augment); math.Abs(whole/want-1) > 0.05 {
 			t.Errorf("%+v: the pipeline takes %g ms for a batch, want %g", c.pace, whole, want)
 		}
 		for _, run := range p.Runs {
@@ -86,16 +86,16 @@ func TestWhatElseHelpsIsMeasured(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("there are %+v", p.Helps)
 	}
-	if h := p.Helps[i]; math.Abs(h.Before/0.062-1) > 0.03 || math.Abs(h.After/0.124-1) > 0.03 || math.Abs(h.FreshBefore/0.0075-1) > 0.03 || math.Abs(h.FreshAfter/0.015-1) > 0.03 {
+	if h := p.Helps[i]; math.Abs(h.Before/0.062-1) > 0.03 || math.Abs(h.After/0.124-1) > 0.03 || math.Abs(h.FreshBefore/0.00775-1) > 0.03 || math.Abs(h.FreshAfter/0.0155-1) > 0.03 {
 		t.Errorf("one worker: %+v", h)
 	}
 	p = profiled(t, pace{latency: 60, decode: 40, augment: 2}, echo.Spec{})
 	i = slices.IndexFunc(p.Helps, func(h Help) bool { return h.What == "pipeline.readers 4 instead of 2" })
-	if h := p.Helps[i]; math.Abs(h.After/0.03-1) > 0.03 || math.Abs(h.FreshAfter/0.005-1) > 0.03 {
+	if h := p.Helps[i]; math.Abs(h.After/0.03-1) > 0.03 || math.Abs(h.FreshAfter/0.00525-1) > 0.03 {
 		t.Errorf("twice the readers: %+v", h)
 	}
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil || !strings.Contains(strings.ReplaceAll(b.String(), "\n", " "), "What helps most is pipeline.readers 4 instead of 2: a fresh example takes 33 % less time.") {
+	if err := p.Write(&b); err != nil || !strings.Contains(strings.ReplaceAll(b.String(), "\n", " "), "What helps most is pipeline.readers 4 instead of 2: a fresh example takes 30 % less time.") {
 		t.Errorf("%s%v", b.String(), err)
 	}
 }

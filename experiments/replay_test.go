@@ -91,7 +91,7 @@ func (d *digits) first(t require, s Spec, batches int, at Start) (out []data.Bat
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out = append(out, b); len(out) == batches {
+		if out = append(out, b.Keep()); len(out) == batches {
 			break
 		}
 	}

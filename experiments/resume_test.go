@@ -112,7 +112,7 @@ func untimed(t *testing.T, text []byte) map[string]any {
 	}
 	for key := range m {
 		if strings.HasSuffix(key, "_seconds") || strings.HasSuffix(key, "wall_to_target") || strings.HasSuffix(key, "cpu_to_target") ||
-			slices.Contains([]string{"t_up", "t_down", "r", "utilisation"}, key) || key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "worker_cores" {
+			slices.Contains([]string{"t_up", "t_down", "r", "utilisation"}, key) || key == "resumes" || key == "resume_reads" || key == "peak_rss_bytes" || key == "predicted_rss_bytes" || key == "worker_cores" {
 			delete(m, key)
 		}
 	}

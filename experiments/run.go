@@ -36,30 +36,32 @@ type Run struct {
 	// run, which is then made again bit for bit.
 	Schedule []echo.Choices
 
-	data    *Dataset
-	shape   Shape        // of the data
-	sample  data.Example // of the training data, prepared
-	hollow  data.Batch   // of copies of it, for its shape
-	learner *train.Learner
-	ema     *optim.EMA
-	storage *storage.Storage
-	faults  *faultLog
-	turned  turned
-	meter   *data.Meter
-	scale   scale
-	opening reading      // at the start
-	reuse   *train.Reuse // nil where nothing is used again
-	metrics *report.Metrics
-	summary report.Summary
-	since   train.Progress // at the last line of training
-	weighed reading        // likewise
-	used    train.Uses     // likewise
-	reused  train.Uses     // where training begins
-	losses  float64        // since then
-	judged  int64          // steps at the last evaluation
-	owed    bool           // that evaluation was broken off
-	best    float64        // main score of BestWeights
-	reached bool
+	data     *Dataset
+	shape    Shape        // of the data
+	sample   data.Example // of the training data, prepared
+	raw      stored       // of the record of which sample was made
+	hollow   data.Batch   // of copies of it, for its shape
+	learner  *train.Learner
+	ema      *optim.EMA
+	storage  *storage.Storage
+	faults   *faultLog
+	verified *mark // of the data; nil where it is not marked as clean
+	turned   turned
+	meter    *data.Meter
+	scale    scale
+	opening  reading      // at the start
+	reuse    *train.Reuse // nil where nothing is used again
+	metrics  *report.Metrics
+	summary  report.Summary
+	since    train.Progress // at the last line of training
+	weighed  reading        // likewise
+	used     train.Uses     // likewise
+	reused   train.Uses     // where training begins
+	losses   float64        // since then
+	judged   int64          // steps at the last evaluation
+	owed     bool           // that evaluation was broken off
+	best     float64        // main score of BestWeights
+	reached  bool
 
 	divergence train.Divergence
 	lock       *os.File       // of Dir
@@ -110,9 +112,12 @@ func (r *Run) Train(ctx context.Context) (_ report.Summary, err error) {
 	if err := r.prepare(pool); err != nil {
 		return report.Summary{}, err
 	}
+	need := r.need()
+	defer need.limited()()
 	if err := r.begin(ctx); err != nil {
 		return report.Summary{}, err
 	}
+	r.summary.PredictedRSS = int64(need.total())
 	defer r.faults.Close()
 	defer r.metrics.Close()
 
@@ -135,11 +140,14 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.Spec, r.data, err = r.Spec.Open(); err != nil {
 		return SpecError{err}
 	}
+	if r.verified, err = markOf(r.Spec.Data.Source); err != nil {
+		return err
+	}
 	r.shape = r.data.shape(r.Spec)
 	if err := r.Spec.Stop.Target.check(r.shape); err != nil {
 		return SpecError{fmt.Errorf("stop.target: %w", err)}
 	}
-	if r.sample, err = r.data.probe(ctx, r.Spec); err != nil {
+	if r.sample, r.raw, err = r.data.probe(ctx, r.Spec); err != nil {
 		return err
 	}
 	if r.hollow, err = r.Spec.training(slices.Repeat([]data.Example{r.sample}, r.Spec.Train.Batch)); err != nil {
@@ -185,6 +193,13 @@ func (r *Run) prepare(pool *op.Pool) error {
 		r.ema = fresh(t.EMA)
 	}
 	if err := r.learner.Prepare(r.hollow); err != nil {
+		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
+	}
+	judged, err := r.Spec.format().Batch(slices.Repeat([]data.Example{r.sample}, min(r.Spec.Evaluate.Batch, r.data.Validation.Len())))
+	if err != nil {
+		return err
+	}
+	if err := r.learner.PrepareEvaluation(judged); err != nil {
 		return SpecError{fmt.Errorf("model.%s: %w", r.Spec.Model.Name, err)}
 	}
 	if t.Init == "" || r.from != nil {
@@ -251,6 +266,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	r.summary = report.Summary{
 		Name: r.Spec.Name, Status: report.Failed, Seed: r.Spec.Seed, Target: r.Spec.Stop.Target.String(),
 		Strategy: string(r.Spec.Echo.Strategy), Factor: max(float64(r.Spec.Echo.Factor), 0),
+		Lenient: r.verified != nil && r.inPart(),
 	}
 	return nil
 }
@@ -271,11 +287,14 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
-	through := func(read data.Reader) data.Reader { return r.turned.watch(r.storage.Reader(read)) }
+	through := func(read data.Reader) data.Reader {
+		return r.turned.watch(r.verified.sound(r.data.Train, r.storage.Reader(read)))
+	}
 	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule, r.recall})
 	from := r.begun
 	observers := []train.Observer{
 		train.ObserverFunc(r.note),
+		train.Every(50, func(p train.Progress) int64 { return p.Steps }, from, train.ObserverFunc(widen)),
 		&r.divergence,
 		r.watchWorkers(r.meter),
 		train.Every(logEvery, logCount, from, train.ObserverFunc(r.logTraining)),

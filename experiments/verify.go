@@ -35,6 +35,7 @@ func Verify(ctx context.Context, c Choice[Source], progress func(done, total int
 		v.Parts[p.Name] = p.Source.Len()
 		v.Records += p.Source.Len()
 	}
+	var strict []string
 	done := 0
 	tell := func() {
 		if done++; progress != nil {
@@ -47,9 +48,12 @@ func Verify(ctx context.Context, c Choice[Source], progress func(done, total int
 			v.Bad = append(v.Bad, Fault{p.Name, o.Index, data.RecordName(p.Source, o.Index), err.Error()})
 			return nil
 		}
-		for _, err := range data.Decode(ctx, records(ctx, p.Source, faults), runtime.GOMAXPROCS(0), faults) {
+		for e, err := range data.Decode(ctx, records(ctx, p.Source, faults), runtime.GOMAXPROCS(0), faults) {
 			if err != nil {
 				return v, err
+			}
+			if picture, ok := e.Input.(data.Picture); ok && picture.Indivisible() {
+				strict = append(strict, data.RecordName(p.Source, e.Origin.Index))
 			}
 			tell()
 		}
@@ -62,7 +66,7 @@ func Verify(ctx context.Context, c Choice[Source], progress func(done, total int
 	}
 	after, err := coverage(c)
 	if err == nil && *after == *before { // nothing changed meanwhile
-		v.Mark, err = before.write(v.Parts)
+		v.Mark, err = before.write(v.Parts, strict)
 	}
 	return v, err
 }

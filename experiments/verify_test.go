@@ -140,7 +140,7 @@ func TestTheMarkOfAnArchiveIsInTheCache(t *testing.T) {
 	if places := c.places(); len(places) != 1 || !strings.HasPrefix(places[0], cache) {
 		t.Errorf("the mark is written to %q", places)
 	}
-	mark, err := c.write(v.Parts)
+	mark, err := c.write(v.Parts, nil)
 	if err != nil || !strings.HasPrefix(mark, cache) || !clean(t, path) {
 		t.Errorf("the mark is %s, %v", mark, err)
 	}

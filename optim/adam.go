@@ -58,6 +58,12 @@ func (o *AdamW) Step(weights []gorgonia.ValueGrad) error {
 	return o.moments().step(&o.core, weights, true)
 }
 
+// Buffers is how many numbers are kept for each number of a weight.
+func (o *Adam) Buffers() int { return 2 }
+
+// Buffers is how many numbers are kept for each number of a weight.
+func (o *AdamW) Buffers() int { return 2 }
+
 func (o *Adam) moments() moments {
 	return moments{or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Epsilon, 1e-8), o.WeightDecay, o.Groups}
 }

@@ -33,15 +33,21 @@ func (o *SGD) Check() error {
 	return cmp.Or(below1("momentum", o.Momentum), from0("weight_decay", o.WeightDecay), validGroups(o.Groups))
 }
 
+// Buffers is how many numbers are kept for each number of a weight: none
+// without momentum.
+func (o *SGD) Buffers() int {
+	if o.Momentum == 0 {
+		return 0
+	}
+	return 1
+}
+
 // Step updates the weights from their gradients. See the package comment.
 func (o *SGD) Step(weights []gorgonia.ValueGrad) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	kinds := []string{"momentum"}
-	if o.Momentum == 0 {
-		kinds = nil
-	}
+	kinds := []string{"momentum"}[:o.Buffers()]
 	base, err := o.prepare(weights, o.Groups, 0.01, kinds...)
 	if err != nil {
 		return err

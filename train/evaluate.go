@@ -56,6 +56,7 @@ func (l *Learner) Evaluate(ctx context.Context, batches data.Seq[data.Batch], ea
 		if each != nil {
 			each(g.outputs, b)
 		}
+		b.Release()
 	}
 	if err := ctx.Err(); err != nil { // the batches may have ended by it
 		return Evaluation{}, err

@@ -210,3 +210,12 @@ func (l *Learner) Prepare(b data.Batch) error {
 	}
 	return nil
 }
+
+// PrepareEvaluation builds the graph for evaluating batches like b, which
+// Evaluate would build.
+func (l *Learner) PrepareEvaluation(b data.Batch) error {
+	if _, err := l.graph(b, len(b.Origins), false); err != nil {
+		return fmt.Errorf("train: evaluation: %w", err)
+	}
+	return nil
+}

@@ -37,8 +37,8 @@ type Progress struct {
 	CPU     time.Duration // of the process over Elapsed, all threads; 0 where the system does not tell
 }
 
-// Observer is told of each step. Its time does not count as Elapsed. An
-// error ends the run.
+// Observer is told of each step, and may look at b until it returns: then the
+// batch is released, unless it called Keep. Its time does not count as Elapsed. An error ends the run.
 type Observer interface {
 	Observe(p Progress, b data.Batch) error
 }
@@ -94,6 +94,7 @@ func Run(ctx context.Context, from Progress, s Stepper, batches data.Seq[data.Ba
 				return p, err
 			}
 		}
+		b.Release()
 		if done(p) {
 			return p, nil
 		}

@@ -15,11 +15,11 @@ import (
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast this machine computes, and what echoing costs",
+		Short: "Measure how fast this machine reads and computes, and what echoing costs",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(benchStep(), benchEcho())
+	cmd.AddCommand(benchStep(), benchDecode(), benchInput(), benchEcho())
 	return cmd
 }
 

@@ -137,7 +137,7 @@ func printSummary(dir string, s report.Summary) {
 		fmt.Printf("  %d pictures are to be turned, as their EXIF orientation says (input.exif)\n", s.Turned)
 	}
 	fmt.Printf("  %.1f s: %.1f s in steps, %.1f s waiting for data (%.1f CPU s)\n", s.WallSeconds, s.StepSeconds, s.WaitSeconds, s.CPUSeconds)
-	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most\n", s.FillSeconds, experiments.Bytes(s.PeakRSS))
+	fmt.Printf("  %.1f s before the first step, to fill the buffers; %v of memory at most, %v expected\n", s.FillSeconds, experiments.Bytes(s.PeakRSS), experiments.Bytes(s.PredictedRSS))
 	if s.R != nil {
 		fmt.Printf("  R = %.2f: %s for a batch of fresh data, %s for one behind the echo; the step is busy %.0f %% of the time\n",
 			*s.R, experiments.Seconds(*s.TUp), experiments.Seconds(*s.TDown), 100**s.Utilisation)

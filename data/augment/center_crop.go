@@ -23,15 +23,11 @@ func (c CenterCrop) Check() error {
 }
 
 // Augment implements [data.Augmentation]. It draws nothing.
-func (c CenterCrop) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
-	if err := c.Check(); err != nil {
-		return data.Picture{}, err
-	}
-	w, h, err := size(p)
-	if err != nil {
-		return data.Picture{}, err
-	}
-	return window(p, c.start(w), c.start(h), c.Size, c.Size), nil
+func (c CenterCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) { return see(c, p, r) }
+
+// View implements [data.Geometry].
+func (c CenterCrop) View(w, h int, _ *rand.Rand) (data.View, error) {
+	return window(c.start(w), c.start(h), c.Size, c.Size), c.Check()
 }
 
 // start is where the middle begins on a side of n pixels, rounded as

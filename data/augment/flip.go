@@ -1,7 +1,6 @@
 package augment
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
@@ -22,30 +21,18 @@ func (f Flip) Check() error {
 }
 
 // Augment implements [data.Augmentation]. It draws one value.
-func (f Flip) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
+func (f Flip) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) { return see(f, p, r) }
+
+// View implements [data.Geometry].
+func (f Flip) View(w, h int, r *rand.Rand) (data.View, error) {
 	if err := f.Check(); err != nil {
-		return data.Picture{}, err
-	}
-	w, h, err := size(p)
-	if err != nil {
-		return data.Picture{}, err
+		return data.View{}, err
 	}
 	share := f.P
 	if share == 0 {
 		share = 0.5
 	}
-	if r.Float64() >= share {
-		return p, nil
-	}
-	p = p.RGB()
-	out := data.Picture{Pix: make([]uint8, len(p.Pix)), Width: w, Height: h}
-	for y := range h {
-		from, to := p.Pix[3*w*y:3*w*(y+1)], out.Pix[3*w*y:3*w*(y+1)]
-		for ; len(to) > 3; to, from = to[3:], from[:len(from)-3] {
-			// Four bytes at once. The fourth is not of the pixel, and is overwritten by the next one.
-			binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(from[len(from)-4:])>>8)
-		}
-		copy(to, from)
-	}
-	return out, nil
+	v := data.Whole(w, h)
+	v.Flip = r.Float64() < share
+	return v, nil
 }

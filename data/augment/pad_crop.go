@@ -31,13 +31,12 @@ func (c PadCrop) Check() error {
 }
 
 // Augment implements [data.Augmentation]. It draws two values.
-func (c PadCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
+func (c PadCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) { return see(c, p, r) }
+
+// View implements [data.Geometry].
+func (c PadCrop) View(w, h int, r *rand.Rand) (data.View, error) {
 	if err := c.Check(); err != nil {
-		return data.Picture{}, err
-	}
-	w, h, err := size(p)
-	if err != nil {
-		return data.Picture{}, err
+		return data.View{}, err
 	}
 	toW, toH := w, h
 	if c.Size > 0 {
@@ -45,9 +44,9 @@ func (c PadCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
 	}
 	roomX, roomY := w+2*c.Pad-toW, h+2*c.Pad-toH
 	if roomX < 0 || roomY < 0 {
-		return data.Picture{}, fmt.Errorf("augment: pad crop: the picture is %d×%d pixels and the pad %d, too little for a size of %d", w, h, c.Pad, c.Size)
+		return data.View{}, fmt.Errorf("augment: pad crop: the picture is %d×%d pixels and the pad %d, too little for a size of %d", w, h, c.Pad, c.Size)
 	}
 	x := below(r, roomX+1) - c.Pad
 	y := below(r, roomY+1) - c.Pad
-	return window(p, x, y, toW, toH), nil
+	return window(x, y, toW, toH), nil
 }

@@ -157,7 +157,7 @@ func TestThePartKeptIsResized(t *testing.T) {
 			t.Fatal(err)
 		}
 		part := c.Part(60, 45, rand.New(rand.NewPCG(seed, 0)))
-		cropped := window(p, part.Min.X, part.Min.Y, part.Dx(), part.Dy())
+		cropped := p.See(window(part.Min.X, part.Min.Y, part.Dx(), part.Dy()))
 		want, err := Resize{Width: 16, Height: 16}.Augment(cropped, nil)
 		if err != nil {
 			t.Fatal(err)

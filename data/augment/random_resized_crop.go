@@ -57,14 +57,15 @@ func (c RandomResizedCrop) ratio() Range {
 
 // Augment implements [data.Augmentation]. It draws 22 values.
 func (c RandomResizedCrop) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) {
+	return see(c, p, r)
+}
+
+// View implements [data.Geometry].
+func (c RandomResizedCrop) View(w, h int, r *rand.Rand) (data.View, error) {
 	if err := c.Check(); err != nil {
-		return data.Picture{}, err
+		return data.View{}, err
 	}
-	w, h, err := size(p)
-	if err != nil {
-		return data.Picture{}, err
-	}
-	return p.Resample(c.Part(w, h, r), c.Size, c.Size), nil
+	return data.View{Part: c.Part(w, h, r), Width: c.Size, Height: c.Size}, nil
 }
 
 // Part draws the part of a w×h picture to keep.

@@ -36,13 +36,12 @@ func (c Resize) Check() error {
 }
 
 // Augment implements [data.Augmentation]. It draws nothing.
-func (c Resize) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
+func (c Resize) Augment(p data.Picture, r *rand.Rand) (data.Picture, error) { return see(c, p, r) }
+
+// View implements [data.Geometry].
+func (c Resize) View(w, h int, _ *rand.Rand) (data.View, error) {
 	if err := c.Check(); err != nil {
-		return data.Picture{}, err
-	}
-	w, h, err := size(p)
-	if err != nil {
-		return data.Picture{}, err
+		return data.View{}, err
 	}
 	toW, toH := c.Width, c.Height
 	if c.Size > 0 {
@@ -50,10 +49,7 @@ func (c Resize) Augment(p data.Picture, _ *rand.Rand) (data.Picture, error) {
 		toW, toH = c.Size*w/short, c.Size*h/short
 	}
 	if toW > data.MaxPixels/toH {
-		return data.Picture{}, fmt.Errorf("augment: resize: a picture of %d×%d pixels becomes %d×%d, more than %d", w, h, toW, toH, data.MaxPixels)
+		return data.View{}, fmt.Errorf("augment: resize: a picture of %d×%d pixels becomes %d×%d, more than %d", w, h, toW, toH, data.MaxPixels)
 	}
-	if toW == w && toH == h {
-		return p, nil
-	}
-	return p.Resample(image.Rect(0, 0, w, h), toW, toH), nil
+	return data.View{Part: image.Rect(0, 0, w, h), Width: toW, Height: toH}, nil
 }

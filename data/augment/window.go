@@ -27,39 +27,20 @@ func below(r *rand.Rand, n int) int { return int(r.Float64() * float64(n)) }
 // between draws a number from lo up to hi.
 func between(r *rand.Rand, lo, hi float64) float64 { return lo + float64((hi-lo)*r.Float64()) }
 
-// window returns the w×h pixels of p from (x, y) on. What lies outside p is
-// black.
-func window(p data.Picture, x, y, w, h int) data.Picture {
-	pw, ph := p.Bounds()
-	whole := image.Rect(0, 0, pw, ph)
-	want := image.Rect(x, y, x+w, y+h)
-	if want == whole {
-		return p.RGB()
+// see augments p by a geometry.
+func see(g data.Geometry, p data.Picture, r *rand.Rand) (data.Picture, error) {
+	w, h, err := size(p)
+	if err != nil {
+		return data.Picture{}, err
 	}
-	got := want.Intersect(whole)
-	if p.Pix == nil {
-		p, got = cut(p, got), got.Sub(got.Min)
-		if got.Dx() == w && got.Dy() == h {
-			return p
-		}
-		want = want.Sub(image.Pt(max(x, 0), max(y, 0)))
-		pw = p.Width
+	v, err := g.View(w, h, r)
+	if err != nil {
+		return data.Picture{}, err
 	}
-	out := data.Picture{Pix: make([]uint8, 3*w*h), Width: w, Height: h}
-	for row := got.Min.Y; row < got.Max.Y; row++ {
-		to := 3 * ((row-want.Min.Y)*w + got.Min.X - want.Min.X)
-		copy(out.Pix[to:], p.Pix[3*(row*pw+got.Min.X):][:3*got.Dx()])
-	}
-	return out
+	return p.See(v), nil
 }
 
-// cut returns the pixels in part, inside the bounds, of a picture with an
-// Image, converting no others if the Image allows it.
-func cut(p data.Picture, part image.Rectangle) data.Picture {
-	if s, ok := p.Image.(interface {
-		SubImage(image.Rectangle) image.Image
-	}); ok {
-		return data.Picture{Image: s.SubImage(part.Add(p.Image.Bounds().Min))}.RGB()
-	}
-	return window(p.RGB(), part.Min.X, part.Min.Y, part.Dx(), part.Dy())
+// window is the view of the w×h pixels from (x, y) on.
+func window(x, y, w, h int) data.View {
+	return data.View{Part: image.Rect(x, y, x+w, y+h), Width: w, Height: h}
 }

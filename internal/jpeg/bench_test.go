@@ -146,7 +146,7 @@ func BenchmarkCIFAR(b *testing.B) {
 				if err := d.Decode(&p, file, Options{}); err != nil {
 					return err
 				}
-				p.RGB8(pixels, p.Rect)
+				p.RGB8(pixels, 3*p.Rect.Dx(), p.Rect)
 				Normalize(path, dst, pixels, scale, shift)
 				return nil
 			})

@@ -2,17 +2,16 @@ package jpeg
 
 import "image"
 
-// RGB8 sets dst to the pixels of crop, 3 bytes each, as they are: neighbours share the colours of one sample. Crop must be
-// in p.Rect. Colours are those of [image/color.YCbCrToRGB], to the bit.
-func (p *Planes) RGB8(dst []byte, crop image.Rectangle) {
+// RGB8 sets dst to the pixels of crop, 3 bytes each, as they are: neighbours share the colours of one sample. Rows begin
+// stride bytes apart. Crop must be in p.Rect. Colours are those of [image/color.YCbCrToRGB], to the bit.
+func (p *Planes) RGB8(dst []byte, stride int, crop image.Rectangle) {
 	if crop.Empty() {
 		return
 	}
 	check(crop, p.Rect)
 	n := crop.Dx()
 	for y := crop.Min.Y; y < crop.Max.Y; y++ {
-		out := dst[:3*n]
-		dst = dst[3*n:]
+		out := dst[(y-crop.Min.Y)*stride:][:3*n]
 		row := p.Y[(y-p.Rect.Min.Y)*p.YStride+crop.Min.X-p.Rect.Min.X:][:n]
 		if p.Gray() {
 			for i, v := range row {

@@ -13,7 +13,7 @@ func TestPixelsHaveTheColoursOfTheStandardLibrary(t *testing.T) {
 		d := draw(t)
 		m := d.p.Image()
 		got := make([]byte, 3*d.crop.Dx()*d.crop.Dy())
-		d.p.RGB8(got, d.crop)
+		d.p.RGB8(got, 3*d.crop.Dx(), d.crop)
 		for i := 0; i < len(got); i += 3 {
 			x, y := d.crop.Min.X+i/3%d.crop.Dx(), d.crop.Min.Y+i/3/d.crop.Dx()
 			want := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)

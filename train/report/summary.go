@@ -48,20 +48,22 @@ type Summary struct {
 	Examples      int64   `json:"examples"`
 	FreshExamples int64   `json:"fresh_examples"`
 	Reads         int64   `json:"reads"`
-	BadReads      int64   `json:"bad_reads"`             // of them, reads of damaged records, which were skipped
-	BadRecords    int     `json:"bad_records"`           // distinct damaged records met
-	Resumes       int     `json:"resumes"`               // from a checkpoint, after the run had been interrupted or killed
-	ResumeReads   int64   `json:"resume_reads"`          // made again to fill the buffers at those; not in reads
-	Turned        int     `json:"exif_turned,omitempty"` // distinct training pictures whose EXIF orientation is not upright
-	EchoFactor    float64 `json:"echo_factor"`           // examples / fresh_examples
+	BadReads      int64   `json:"bad_reads"`                  // of them, reads of damaged records, which were skipped
+	BadRecords    int     `json:"bad_records"`                // distinct damaged records met
+	Resumes       int     `json:"resumes"`                    // from a checkpoint, after the run had been interrupted or killed
+	ResumeReads   int64   `json:"resume_reads"`               // made again to fill the buffers at those; not in reads
+	Turned        int     `json:"exif_turned,omitempty"`      // distinct training pictures whose EXIF orientation is not upright
+	Lenient       bool    `json:"lenient_decoding,omitempty"` // the data was marked as clean, and what was not needed of a file was not read
+	EchoFactor    float64 `json:"echo_factor"`                // examples / fresh_examples
 	WallSeconds   float64 `json:"wall_seconds"`
 	WaitSeconds   float64 `json:"wait_seconds"`
 	StepSeconds   float64 `json:"step_seconds"`
 	CPUSeconds    float64 `json:"cpu_seconds"`
 	Rates
-	WorkerCores        *float64 `json:"worker_cores,omitempty"`   // cores that decoding and augmenting kept busy over the first 50 steps
-	PeakRSS            int64    `json:"peak_rss_bytes,omitempty"` // most memory the process had at once; absent where the system does not tell
-	FinalLoss          *float64 `json:"final_loss,omitempty"`     // of the last step
+	WorkerCores        *float64 `json:"worker_cores,omitempty"`        // cores that decoding and augmenting kept busy over the first 50 steps
+	PeakRSS            int64    `json:"peak_rss_bytes,omitempty"`      // most memory the process had at once; absent where the system does not tell
+	PredictedRSS       int64    `json:"predicted_rss_bytes,omitempty"` // what explain had said of that; garbage is collected to stay below it
+	FinalLoss          *float64 `json:"final_loss,omitempty"`          // of the last step
 	FinalValLoss       *float64 `json:"final_val_loss,omitempty"`
 	FinalValError      *float64 `json:"final_val_error,omitempty"`
 	FinalValPerplexity *float64 `json:"final_val_perplexity,omitempty"` // of text: e to the power of the loss
