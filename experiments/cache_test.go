@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -59,6 +60,29 @@ func TestACacheKeepsRecordsDecoded(t *testing.T) {
 	}
 	if reads != 1 {
 		t.Errorf("%d reads of one record", reads)
+	}
+}
+
+func TestACacheOfJPEGsChangesNoBit(t *testing.T) {
+	batches := func(cache string) (all []float32) {
+		s, d, err := parse(t, minimal, "data.source={synth: {examples: 40}}", "train.batch=16", "pipeline.shuffle=8", "pipeline.prefetch=1", "pipeline.cache="+cache).Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for b, err := range s.Pipeline(t.Context(), d.Train, nil, nil, Start{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b.Inputs[0].F32...)
+			if n++; n == 8 { // more than three epochs
+				return all
+			}
+		}
+		return nil
+	}
+	if plain, cached := batches("0"), batches("10MiB"); len(plain) == 0 || !slices.Equal(plain, cached) {
+		t.Error("the pixels differ")
 	}
 }
 
