@@ -33,8 +33,8 @@ type EchoCost struct {
 	PredictedEach   float64 `json:"predicted_ms"`    // max(t_up, factor·t_down), with the times measured without echo
 	PredictedGain   float64 `json:"predicted_gain"`  // the reduction times none's PredictedEach over this one; absent for a bound
 	PaperReduction  float64 `json:"paper_reduction"` // of ResNet-50 on ImageNet, R ≈ 6; absent where the paper has none
-	PaperSpeedup    float64 `json:"paper_speed_up"`  //
-	PaperEachGrowth float64 `json:"paper_ms_growth"` // time per fresh example over that without echo
+	PaperSpeedup    float64 `json:"paper_speed_up"`  // likewise
+	PaperEachGrowth float64 `json:"paper_ms_growth"` // likewise: time per fresh example over that without echo
 	EachGrowth      float64 `json:"measured_growth"` // Each over that without echo
 }
 
