@@ -132,7 +132,7 @@ func (w *preparer) decodePart(p Picture, r *rand.Rand) (left []Augmentation, ok 
 		return nil, false
 	}
 	left, err = w.draw(w.Augmentations, c.Width, c.Height, r)
-	if err != nil || len(left) > 0 && len(left) == len(w.Augmentations) { // which may keep the picture it is given
+	if err != nil || len(left) > 0 && len(w.views) == 1 && w.views[0] == Whole(c.Width, c.Height) { // those left have the planes then
 		return nil, false
 	}
 	o := jpeg.Options{Crop: w.views[0].Part, Lenient: p.Sound, MaxPixels: MaxPixels}

@@ -38,7 +38,10 @@ func (v View) resizes() bool { return v.Part.Dx() != v.Width || v.Part.Dy() != v
 func (v View) then(next View) (both View, ok bool) {
 	switch frame := image.Rect(0, 0, v.Width, v.Height); {
 	case next.Part == frame && !next.resizes():
-		v.Flip = v.Flip != next.Flip
+		if v.Flip && next.Flip { // what looks like no view at all has made planes pixels
+			return View{}, false
+		}
+		v.Flip = v.Flip || next.Flip
 		return v, true
 	case v.resizes() || next.resizes() || !next.Part.In(frame):
 		return View{}, false
