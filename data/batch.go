@@ -52,20 +52,16 @@ func (b Batch) Rand(seed uint64) *rand.Rand { return b.Origins[0].Rand(seed) }
 // After returns b; see [Shuffle].
 func (b Batch) After(Batch) Batch { return b }
 
-// Share says that so many copies of b will be made in its place, each of
-// which may be released.
-func (b Batch) Share(copies int) { b.memory.share(copies) }
-
-// Release ends the use of b, whose arrays become those of another batch when
-// all its copies are released, if it was made by [Format.Reusing]. Without it
-// they are left to the collector.
+// Release ends the use of b. Its arrays become those of another batch when it
+// and all its copies are released, if [Format.Reusing] made it. One copy that
+// is not leaves them to the collector.
 func (b Batch) Release() { b.memory.release() }
 
 // Keep returns b for somebody who goes on using it: its memory stays as it is,
 // whoever releases a copy.
 func (b Batch) Keep() Batch {
 	const never = 1 << 24 // copies are released
-	b.memory.share(never)
+	b.memory.add(never)
 	b.memory = nil
 	return b
 }
@@ -78,6 +74,7 @@ func (b Batch) Echo(n int) Batch {
 		origins[i] = o.Echo(n)
 	}
 	b.Origins = origins
+	b.memory.add(1)
 	return b
 }
 

@@ -18,10 +18,10 @@ func newLease(end func()) *lease {
 	return l
 }
 
-// share makes of one copy a number of them.
-func (l *lease) share(copies int) {
+// add counts further copies.
+func (l *lease) add(copies int) {
 	if l != nil {
-		l.copies.Add(int32(copies - 1))
+		l.copies.Add(int32(copies))
 	}
 }
 

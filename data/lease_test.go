@@ -32,12 +32,13 @@ func TestTheMemoryOfABatchIsUsedAgainWhenItsLastCopyIsReleased(t *testing.T) {
 	in, form := dots(6), data.Format{}.Reusing()
 	at := func(b data.Batch) *float32 { return &b.Inputs[0].F32[0] }
 	first := batchOf(t, form, in[1])
-	first.Share(2)
-	first.Echo(0).Release()
+	echoes := []data.Batch{first.Echo(0), first.Echo(1)}
+	first.Release()
+	echoes[0].Release()
 	if second := batchOf(t, form, in[2]); at(second) == at(first) {
 		t.Fatal("the memory of a batch of which a copy is in use is used again")
 	}
-	first.Echo(1).Release()
+	echoes[1].Release()
 	third := batchOf(t, form, in[3])
 	if at(third) != at(first) || third.Inputs[0].F32[0] != float32(1./255)*3 {
 		t.Errorf("the memory of a released batch is not used again, or holds %v", third.Inputs[0].F32)
@@ -80,7 +81,7 @@ func TestEchoedBatchesThatAreReleasedAtOnceHoldTheirOwnPixels(t *testing.T) {
 	}
 }
 
-func TestAShareOfNothingIsNone(t *testing.T) {
+func TestABatchOfTheCollectorMayBeReleasedToo(t *testing.T) {
 	for b, err := range echo.Repeat(data.Batches(stream(dots(2)...), 1, data.Format{}.Batch), 2, 1) {
 		if err != nil || len(b.Inputs) != 1 {
 			t.Fatal(b, err)

@@ -147,16 +147,15 @@ func (c *chooser[T]) take(x T, err error) (T, error) {
 	}
 	c.fresh++
 	c.Record.add(Choices{Fresh: 1})
-	share(x, 2) // one to be used, one to be held
+	first := x.Echo(0) // before the item may be let go of
 	c.keep(used[T]{x, 1})
-	return x.Echo(0), nil
+	return first, nil
 }
 
 // copy makes another copy of the item whose turn it is.
 func (c *chooser[T]) copy() T {
 	u := c.recent[0]
 	c.recent = c.recent[1:]
-	share(u.item, 2)
 	x := u.item.Echo(u.uses)
 	u.uses++
 	c.keep(u)
@@ -179,17 +178,16 @@ func (c *chooser[T]) keep(u used[T]) {
 }
 
 func (c *chooser[T]) lose(x T) {
-	if r, ok := any(x).(interface{ Release() }); ok {
-		r.Release()
-	}
+	release(x)
 	if c.forget != nil {
 		c.gone = append(c.gone, x)
 	}
 }
 
-// share tells x, where it wants to know, that so many copies take its place.
-func share[T any](x T, copies int) {
-	if s, ok := any(x).(interface{ Share(copies int) }); ok {
-		s.Share(copies)
+// release ends the use of an item, but not of the copies made of it, where it
+// wants to know.
+func release[T any](x T) {
+	if r, ok := any(x).(interface{ Release() }); ok {
+		r.Release()
 	}
 }

@@ -16,9 +16,9 @@ import (
 
 // Item is a value that can be repeated: [data.Example], [data.Batch] and
 // [data.Origin]. Echo(n) is its n-th copy, marked as such, sharing its
-// memory; Echo(0) of a fresh item stays fresh. An item that has a method
-// Share(copies int) is told before how many there will be. Rand gives a generator that
-// depends on seed and the item's origin alone.
+// memory; Echo(0) of a fresh item stays fresh. One that has a method
+// Release is released when it will not be copied again. Rand gives a generator
+// that depends on seed and the item's origin alone.
 type Item[T any] interface {
 	Echo(n int) T
 	Rand(seed uint64) *rand.Rand
@@ -43,13 +43,12 @@ func Repeat[T Item[T]](in data.Seq[T], f Factor, seed uint64) data.Seq[T] {
 				yield(x, err)
 				return
 			}
-			times := f.Times(x.Rand(seed))
-			share(x, times)
-			for n := range times {
+			for n := range f.Times(x.Rand(seed)) {
 				if !yield(x.Echo(n), nil) {
 					return
 				}
 			}
+			release(x)
 		}
 	}
 }
