@@ -116,25 +116,26 @@ func (m *Meter) time(stage string) (end func()) {
 
 // Report counts a call of a stage that took d, where ctx has a [Meter].
 func Report(ctx context.Context, stage string, d time.Duration) {
-	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.paused == 0 {
-			m.add(stage, d)
-		}
+	m := meterOf(ctx)
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.paused == 0 {
+		m.add(stage, d)
 	}
 }
 
 // Measured returns f, or f that reports its calls as those of a stage where
 // ctx has a [Meter].
 func Measured[In, Out any](ctx context.Context, stage string, f func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
-	m, ok := ctx.Value(meterKey{}).(*Meter)
-	if !ok {
+	m := meterOf(ctx)
+	if m == nil {
 		return f
 	}
 	return func(ctx context.Context, v In) (Out, error) {
-		at, stretch := m.begin()
-		defer func() { m.end(stage, at, stretch) }()
+		defer m.time(stage)()
 		return f(ctx, v)
 	}
 }
