@@ -43,8 +43,8 @@ func (m *Meter) Outlet() Outlet {
 // reports to the meter of ctx which of them were waited for. Hollow ones do
 // not count.
 func Taken(ctx context.Context, in Seq[Batch], depth int, ready *Gauge) Seq[Batch] {
-	m, ok := ctx.Value(meterKey{}).(*Meter)
-	if !ok || depth < 1 {
+	m := meterOf(ctx)
+	if m == nil || depth < 1 {
 		return in
 	}
 	return func(yield func(Batch, error) bool) {

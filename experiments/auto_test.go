@@ -85,3 +85,21 @@ func TestAScheduleIsReplayedByAnAutomaticFactorOnly(t *testing.T) {
 		t.Error("a schedule that is not there is read")
 	}
 }
+
+func TestOnlyCopiesBeforeAugmentationShareWhatIsDecoded(t *testing.T) {
+	for sets, want := range map[string]bool{
+		"echo.strategy=none":                             false,
+		"echo={strategy: example, factor: 2}":            true,
+		"echo={strategy: example, factor: 1}":            false,
+		"echo={strategy: example, factor: auto}":         true,
+		"echo={strategy: read, factor: auto}":            false,
+		"echo={strategy: augmentation, factor: 3}":       false,
+		"echo={strategy: batch, factor: auto, max: 100}": false,
+	} {
+		_, r := newLab(64)
+		s := parseWith(t, r, ofLab, sets)
+		if s.sharesDecoded() != want || (&Run{Spec: s}).inPart() == want {
+			t.Errorf("%s: copies share what is decoded: %v, pictures are decoded in part: %v", sets, s.sharesDecoded(), (&Run{Spec: s}).inPart())
+		}
+	}
+}

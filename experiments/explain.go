@@ -175,7 +175,7 @@ func (r *Run) decodeText() string {
 // augmented, and of a JPEG no more than is kept.
 func (r *Run) inPart() bool {
 	augs := r.Spec.Input.chosen(r.Spec.Input.Augment)
-	if r.Spec.Echo.At(echo.Example) > 1 || len(augs) == 0 {
+	if r.Spec.sharesDecoded() || len(augs) == 0 {
 		return false
 	}
 	_, ok := augs[0].(data.Geometry)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/reprise-ml/reprise/data"
-	"github.com/reprise-ml/reprise/echo"
 	"github.com/reprise-ml/reprise/train"
 )
 
@@ -61,7 +60,7 @@ func (r *Run) need() memory {
 	m.pictures = Bytes(s.Stages.Readers+s.Stages.Workers+4)*raw + Bytes(s.Stages.Workers+2)*exampleBytes(r.sample)
 	if decoded > 0 {
 		m.pictures += Bytes(s.Stages.Workers) * (decoded + decoder)
-		if s.Echo.At(echo.Example) > 1 {
+		if s.sharesDecoded() {
 			m.pictures += Bytes(s.Stages.Workers+2) * decoded
 		}
 	}

@@ -13,7 +13,11 @@ import (
 //
 //	read → echo → decode → echo → augment → echo → shuffle → batch → echo → shuffle batches
 //
-// The last augmentations, drawn anew for every copy, are done where the examples leave the shuffle buffer. Where pictures are mixed, that is done before or after the echo of batches.
+// Pictures are decoded where they are augmented, unless copies share what is
+// decoded. The last augmentations, drawn anew for every copy, are done where the
+// examples leave the shuffle buffer. Where pictures are mixed, that is done before
+// or after the echo of batches.
+//
 // Records of src are read through a storage, which nil stands for as it is.
 // The buffers of s must be numbers. The stream begins where at is, at the zero
 // Start at the beginning, and has no end of its own.
@@ -24,7 +28,7 @@ func (s Spec) Pipeline(ctx context.Context, src data.Source, through func(data.R
 		e := s.echoes(at, ready)
 		examples := s.read(ctx, src, through, faults, at.Replay)
 		examples = e.at(examples, echo.Read)
-		if s.Echo.At(echo.Example) != 1 { // copies share what is decoded; else it is decoded where it is augmented
+		if s.sharesDecoded() {
 			examples = data.Decode(ctx, examples, s.Stages.Workers, faults)
 		}
 		examples = e.at(examples, echo.Example)
@@ -83,6 +87,9 @@ func (s Spec) Once(ctx context.Context, src data.Source, faults data.Faults) dat
 		return data.Prefetch(data.Padded(examples, min(s.Evaluate.Batch, src.Len()), s.format().Reusing()), 1)
 	})
 }
+
+// sharesDecoded reports whether an echo repeats what is decoded.
+func (s Spec) sharesDecoded() bool { return s.Echo.At(echo.Example) != 1 }
 
 // augmenting is how training pictures are decoded and augmented.
 func (s Spec) augmenting(faults data.Faults) data.Preparation {
