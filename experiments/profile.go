@@ -120,7 +120,7 @@ func (s Spec) Profile(ctx context.Context, total time.Duration, notice func(stri
 	if p.storage, err = storage.New(p.Spec.Storage.Simulate); err != nil {
 		return Profile{}, err
 	}
-	p.through, p.faults = p.storage.Reader, p.Spec.bearing(p.data.Train)
+	p.through, p.faults = p.reader, p.Spec.bearing(p.data.Train)
 	p.out = Profile{
 		Name: s.Name, Batch: s.Train.Batch, Cores: runtime.GOMAXPROCS(0), Threads: cmp.Or(int(p.Spec.Train.ComputeThreads), runtime.GOMAXPROCS(0)),
 		Readers: s.Stages.Readers, Workers: s.Stages.Workers, Kernel: kernel.ActivePath().String(), Notes: []string{},
@@ -186,7 +186,8 @@ const held = 128 << 20
 func (p *profiler) load() (err error) {
 	s := p.Spec
 	n := max(2*s.Train.Batch, 64)
-	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, nil, p.faults, data.Replay{}), n, held); err != nil {
+	sound := func(read data.Reader) data.Reader { return p.verified.sound(p.data.Train, read) }
+	if p.encoded, err = hold(s.read(p.ctx, p.data.Train, sound, p.faults, data.Replay{}), n, held); err != nil {
 		return err
 	}
 	decoded := data.Decode(p.ctx, again(p.encoded), s.Stages.Workers, p.faults)

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
-	"github.com/reprise-ml/reprise/data/augment"
 	"github.com/reprise-ml/reprise/echo"
-	"github.com/reprise-ml/reprise/internal/jpeg"
 	"github.com/reprise-ml/reprise/train"
 )
 
@@ -31,7 +29,7 @@ type Help struct {
 // helps measures what else would help.
 func (p *profiler) helps() error {
 	p.out.Helps = []Help{}
-	for _, try := range []func() error{p.tryWorkers, p.tryReaders, p.tryPacking, p.tryCropDecoding} {
+	for _, try := range []func() error{p.tryWorkers, p.tryReaders, p.tryPacking, p.tryVerified} {
 		if err := try(); err != nil {
 			return err
 		}
@@ -171,60 +169,38 @@ func (p *profiler) tryPacking() error {
 	return err
 }
 
-// tryCropDecoding measures what is saved where only the part of a JPEG is
-// decoded that a random resized crop keeps, of data that was verified before.
-func (p *profiler) tryCropDecoding() error {
-	chosen := p.Spec.Input.Augment
-	if len(chosen) == 0 {
+// tryVerified measures what is saved where what is not needed of a JPEG is
+// not read, as it is of data that was verified.
+func (p *profiler) tryVerified() error {
+	if p.verified != nil || !p.inPart() {
 		return nil
 	}
-	crop, ok := chosen[0].Value.(*augment.RandomResizedCrop)
-	if !ok {
-		return nil
-	}
-	var pictures []jpegFile
-	var d jpeg.Decoder
-	var planes jpeg.Planes
-	for _, e := range p.encoded {
+	workers := p.Spec.Stages.Workers
+	sound := slices.Clone(p.encoded)
+	for i, e := range sound {
 		picture, ok := e.Input.(data.Picture)
-		if !ok || d.Decode(&planes, picture.Encoded, jpeg.Options{}) != nil {
-			continue
+		if !ok {
+			return nil
 		}
-		decoded, err := picture.Decode()
-		if err != nil {
-			continue
-		}
-		w, h := decoded.Bounds()
-		part := crop.Part(w, h, e.Rand(p.Spec.stage("augment")))
-		pictures = append(pictures, jpegFile{picture.Encoded, jpeg.Options{Crop: part, Lenient: true}})
+		picture.Sound = true
+		sound[i].Input = picture
 	}
-	if len(pictures) < len(p.encoded)/2 || len(pictures) == 0 {
-		return nil
-	}
-	// One after the other, picture by picture, so that whatever else the
-	// machine does meets both alike.
-	var took [2]time.Duration
-	for begun, n := time.Now(), 0; n < mostItems && (n < len(pictures) || time.Since(begun) < p.each); n++ {
-		f := pictures[n%len(pictures)]
-		for i, options := range []jpeg.Options{{}, f.options} {
-			start := time.Now()
-			if err := d.Decode(&planes, f.encoded, options); err != nil {
-				return err
-			}
-			took[i] += time.Since(start)
+	var paces [2]Pace
+	for i, examples := range [][]data.Example{p.encoded, sound} {
+		var err error
+		if paces[i], err = bestPace(p.Spec.augmenting(p.faults).Apply(p.ctx, again(examples), workers), p.each, 2*workers); err != nil {
+			return err
 		}
 	}
-	had := p.out.pace(data.StageDecode)
-	share := took[1].Seconds() / took[0].Seconds()
-	p.help("decoding only the crop", []string{data.StageDecode}, []Pace{{had.Seconds * share, had.CPU * share}})
-	p.out.Notes = append(p.out.Notes, "Decoding only the crop is what the decoder could do for data that was verified before; pipelines decode all of a picture.")
+	seconds, cpu := paces[1].Seconds/paces[0].Seconds, paces[1].CPU/paces[0].CPU
+	var now []Pace
+	stages := []string{data.StageDecode, data.StageAugment}
+	for _, stage := range stages {
+		had := p.out.pace(stage)
+		now = append(now, Pace{had.Seconds * seconds, had.CPU * cpu})
+	}
+	p.help("reprise data verify", stages, now)
 	return nil
-}
-
-// jpegFile is a JPEG, and how it is decoded.
-type jpegFile struct {
-	encoded []byte
-	options jpeg.Options
 }
 
 // cold measures reading while memory holds nothing of the files.

@@ -145,8 +145,8 @@ func TestAProfileOfFilesAndOfTextFitsIn80Columns(t *testing.T) {
 			}
 		}
 		packed := slices.ContainsFunc(p.Helps, func(h Help) bool { return strings.Contains(h.What, "packed") && h.After > 0 })
-		cropped := slices.ContainsFunc(p.Helps, func(h Help) bool { return strings.Contains(h.What, "crop") && h.After > 0 })
-		if isText := name == "text"; packed == isText || cropped == isText {
+		verified := slices.ContainsFunc(p.Helps, func(h Help) bool { return h.What == "reprise data verify" && h.After > 0 })
+		if isText := name == "text"; packed == isText || verified == isText {
 			t.Errorf("%s: what helps is %+v", name, p.Helps)
 		}
 		if strings.Contains(fmt.Sprint(p.Places), string(echo.Augmentation)) == (name == "text") {

@@ -287,9 +287,7 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 	if err != nil {
 		return train.Progress{}, fmt.Errorf("checkpoint.every: %w", err)
 	}
-	through := func(read data.Reader) data.Reader {
-		return r.turned.watch(r.verified.sound(r.data.Train, r.storage.Reader(read)))
-	}
+	through := func(read data.Reader) data.Reader { return r.turned.watch(r.reader(read)) }
 	batches := s.Pipeline(data.WithMeter(ctx, r.meter), r.data.Train, through, r.handler("train", r.data.Train), Start{r.at, r.choices, &r.schedule, r.recall})
 	from := r.begun
 	observers := []train.Observer{
@@ -313,6 +311,12 @@ func (r *Run) loop(ctx context.Context) (train.Progress, error) {
 		err = r.judge(ctx, p)
 	}
 	return p, err
+}
+
+// reader reads through the storage, and tells of the records that were
+// verified.
+func (r *Run) reader(read data.Reader) data.Reader {
+	return r.verified.sound(r.data.Train, r.storage.Reader(read))
 }
 
 // handler returns what becomes of damaged records of a part.

@@ -59,7 +59,7 @@ func TestThePartKeptIsTorchvisions(t *testing.T) {
 			c.Ratio = Range{narrow, rapid.Float64Range(narrow, 10).Draw(t, "wide")}
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		got := c.Part(w, h, rand.New(rand.NewPCG(seed, 0)))
+		got := c.part(w, h, rand.New(rand.NewPCG(seed, 0)))
 		left, top, width, height, fallback := reference(w, h, c.scale(), c.ratio(), rand.New(rand.NewPCG(seed, 0)))
 		if want := image.Rect(left, top, left+width, top+height); width > 0 && height > 0 && got != want {
 			t.Fatalf("the part is %v, want %v", got, want)
@@ -96,7 +96,7 @@ func TestWhereNoTryFitsTheMiddleIsKept(t *testing.T) {
 			full[i], full[i+1] = 0.999, 0.5 // the whole area as a square
 		}
 		c := RandomResizedCrop{Size: 8}
-		if got := c.Part(test.w, test.h, rand.New(&full)); got != test.want {
+		if got := c.part(test.w, test.h, rand.New(&full)); got != test.want {
 			t.Errorf("of %d×%d the part is %v, want %v", test.w, test.h, got, test.want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestATryThatFitsIsTakenAndTheRestDrawnAllTheSame(t *testing.T) {
 	}
 	copy(s, []float64{0, 0.999, 0.999, 0.999, (0.25 - 0.08) / 0.92, 0.5})
 	c := RandomResizedCrop{Size: 8}
-	if got, want := c.Part(100, 100, rand.New(&s)), image.Rect(0, 50, 50, 100); got != want {
+	if got, want := c.part(100, 100, rand.New(&s)), image.Rect(0, 50, 50, 100); got != want {
 		t.Errorf("the part is %v, want %v: at the left and the bottom, a quarter of the area", got, want)
 	}
 	if len(s) != 0 {
@@ -124,7 +124,7 @@ func TestAreasRatiosAndPlacesOfPartsAreUniform(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	var areas, ratios, xs, ys []float64
 	for range n {
-		p := c.Part(side, side, r)
+		p := c.part(side, side, r)
 		areas = append(areas, (float64(p.Dx()*p.Dy())/side/side-0.1)/0.4)
 		ratios = append(ratios, math.Log2(float64(p.Dx())/float64(p.Dy()))/2+0.5)
 		xs = append(xs, (float64(p.Min.X)+0.5)/float64(side-p.Dx()+1))
@@ -156,7 +156,7 @@ func TestThePartKeptIsResized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part := c.Part(60, 45, rand.New(rand.NewPCG(seed, 0)))
+		part := c.part(60, 45, rand.New(rand.NewPCG(seed, 0)))
 		cropped := p.See(window(part.Min.X, part.Min.Y, part.Dx(), part.Dy()))
 		want, err := Resize{Width: 16, Height: 16}.Augment(cropped, nil)
 		if err != nil {

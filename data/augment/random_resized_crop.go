@@ -65,11 +65,11 @@ func (c RandomResizedCrop) View(w, h int, r *rand.Rand) (data.View, error) {
 	if err := c.Check(); err != nil {
 		return data.View{}, err
 	}
-	return data.View{Part: c.Part(w, h, r), Width: c.Size, Height: c.Size}, nil
+	return data.View{Part: c.part(w, h, r), Width: c.Size, Height: c.Size}, nil
 }
 
-// Part draws the part of a w×h picture to keep.
-func (c RandomResizedCrop) Part(w, h int, r *rand.Rand) image.Rectangle {
+// part draws the part of a w×h picture to keep.
+func (c RandomResizedCrop) part(w, h int, r *rand.Rand) image.Rectangle {
 	scale, ratio := c.scale(), c.ratio()
 	least, most := math.Log(ratio[0]), math.Log(ratio[1])
 	across, down := r.Float64(), r.Float64()
