@@ -35,31 +35,23 @@ type Arm struct {
 }
 
 // String writes a as "example ×2".
-func (a Arm) String() string {
-	switch {
-	case a.Control == CacheControl:
-		return "cache"
-	case a.Control == RateControl:
-		return fmt.Sprintf("rate ×%v", a.Factor)
-	case a.Preset != "":
-		return fmt.Sprintf("%s ×%v", a.Preset.Short(), a.Factor)
-	case a.Strategy == echo.None:
-		return "none"
-	}
-	return fmt.Sprintf("%s ×%v", a.Strategy, a.Factor)
-}
+func (a Arm) String() string { return a.name(a.Preset.Short(), " ×") }
 
 // dir is the first part of the name of its runs.
 func (a Arm) dir() string {
-	switch {
-	case a.Control == CacheControl:
-		return "cache"
-	case a.Control == RateControl:
-		return fmt.Sprintf("rate-%v", a.Factor)
-	case a.Preset != "":
-		return fmt.Sprintf("%s-%v", a.Preset, a.Factor)
+	if a.baseline() {
+		return a.name("", "-") + "-1"
 	}
-	return fmt.Sprintf("%s-%v", a.Strategy, a.Factor)
+	return a.name(string(a.Preset), "-")
+}
+
+// name has the factor, if there is one, behind a sign.
+func (a Arm) name(preset, sign string) string {
+	what := cmp.Or(string(a.Control), preset, string(a.Strategy))
+	if a.baseline() || a.Control == CacheControl {
+		return what
+	}
+	return what + sign + a.Factor.String()
 }
 
 // baseline reports whether a is none itself, not a control.

@@ -81,14 +81,14 @@ func coverage(c Choice[Source]) (*covered, error) {
 	return v, nil
 }
 
-// places returns the files where the mark may be: in the directory of the
-// data set, if it is one, and in the user's cache.
-func (v *covered) places() []string {
+// marksOf returns the files where the mark of the data set at root may be: in
+// the directory of the data set, if it is one, and in the user's cache.
+func marksOf(root string) []string {
 	var places []string
-	if info, err := os.Stat(v.root); err == nil && info.IsDir() {
-		places = append(places, filepath.Join(v.root, markName))
+	if info, err := os.Stat(root); err == nil && info.IsDir() {
+		places = append(places, filepath.Join(root, markName))
 	}
-	full, err := filepath.Abs(v.root)
+	full, err := filepath.Abs(root)
 	if err != nil {
 		return places
 	}
@@ -103,7 +103,7 @@ func (v *covered) places() []string {
 // returns that.
 func (v *covered) write(parts map[string]int, strict []string) (string, error) {
 	errs := []error{errors.New("experiments: the mark of a clean data set cannot be written")}
-	for _, path := range v.places() {
+	for _, path := range marksOf(v.root) {
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
 			err = report.WriteJSON(path, mark{2, v.source, parts, v.files, v.bytes, v.sum, strict, Version()})
@@ -118,7 +118,7 @@ func (v *covered) write(parts map[string]int, strict []string) (string, error) {
 
 // remove removes the marks there are.
 func (v *covered) remove() error {
-	for _, path := range v.places() {
+	for _, path := range marksOf(v.root) {
 		if err := os.Remove(path); err != nil && exists(path) {
 			return fmt.Errorf("experiments: removing an old mark: %w", err)
 		}
@@ -126,14 +126,8 @@ func (v *covered) remove() error {
 	return nil
 }
 
-// IsClean reports whether Verify found every record of a data set good, and
-// no file of it has changed since.
-func IsClean(c Choice[Source]) (bool, error) {
-	m, err := markOf(c)
-	return m != nil, err
-}
-
-// markOf returns the mark of a data set that is clean, or nil.
+// markOf returns the mark of a data set of which Verify found every record
+// good and no file has changed since, or nil.
 func markOf(c Choice[Source]) (*mark, error) {
 	source, ok := c.Value.(Filed)
 	if !ok {
@@ -144,7 +138,7 @@ func markOf(c Choice[Source]) (*mark, error) {
 		return nil, err
 	}
 	var now *covered
-	for _, path := range (&covered{root: root}).places() {
+	for _, path := range marksOf(root) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // there is no mark

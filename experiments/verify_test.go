@@ -33,11 +33,11 @@ func detect(t *testing.T, path string) Choice[Source] {
 
 func clean(t *testing.T, path string) bool {
 	t.Helper()
-	ok, err := IsClean(detect(t, path))
+	m, err := markOf(detect(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ok
+	return m != nil
 }
 
 func TestADataSetIsCleanFromItsVerificationUntilAFileChanges(t *testing.T) {
@@ -137,7 +137,7 @@ func TestTheMarkOfAnArchiveIsInTheCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if places := c.places(); len(places) != 1 || !strings.HasPrefix(places[0], cache) {
+	if places := marksOf(c.root); len(places) != 1 || !strings.HasPrefix(places[0], cache) {
 		t.Errorf("the mark is written to %q", places)
 	}
 	mark, err := c.write(v.Parts, nil)
