@@ -14,32 +14,9 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from formula import formula, start
+
 STEPS, RATE = 10, 0.02
-WORD = (1 << 32) - 1
-
-
-def formula(name, count):
-    """count numbers in [-1, 1) that depend on name and position."""
-    seed = 2166136261  # FNV-1a
-    for c in name.encode():
-        seed = (seed ^ c) * 16777619 & WORD
-    u = torch.arange(count, dtype=torch.int64) * 2654435761 + seed & WORD
-    # The product of two 32-bit numbers is taken in halves: it does not fit into int64.
-    v = u ^ u >> 15
-    u = (v & 0xFFFF) * 2246822519 + (((v >> 16) * 2246822519 & 0xFFFF) << 16) & WORD
-    u ^= u >> 13
-    return u.double() / (1 << 31) - 1
-
-
-def start(name, t):
-    u = formula(name, t.numel()).reshape(t.shape)
-    if name.endswith("bias"):
-        u = 0.1 * u
-    elif t.dim() == 1:
-        u = 1 + 0.2 * u
-    else:
-        u = math.sqrt(6 / t[0].numel()) * u
-    return u.float().double()
 
 
 class Block(nn.Module):
