@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"time"
@@ -13,14 +14,23 @@ import (
 )
 
 func benchCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure how fast this machine reads and computes, and what echoing costs",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	return group("bench", "Measure how fast this machine reads and computes, and what echoing costs", benchStep(), benchDecode(), benchInput(), benchEcho())
+}
+
+// benchTime is the time that --seconds says.
+func benchTime(seconds float64) (time.Duration, error) {
+	if !(seconds > 0 && seconds <= 1e9) {
+		return 0, usageError{fmt.Errorf("--seconds is %g, want more than 0 and at most 1e9", seconds)}
 	}
-	cmd.AddCommand(benchStep(), benchDecode(), benchInput(), benchEcho())
-	return cmd
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// printBench prints what was measured, for people or as one line of JSON.
+func printBench(found interface{ Write(w io.Writer) error }, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(os.Stdout).Encode(found)
+	}
+	return found.Write(os.Stdout)
 }
 
 func benchStep() *cobra.Command {
@@ -46,10 +56,10 @@ context and vocab say, 128 of 8192 by default.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			registry := experiments.DefaultRegistry()
-			if !(seconds > 0 && seconds <= 1e9) {
-				return usageError{fmt.Errorf("--seconds is %g, want more than 0 and at most 1e9", seconds)}
+			var err error
+			if bench.Time, err = benchTime(seconds); err != nil {
+				return err
 			}
-			bench.Time = time.Duration(seconds * float64(time.Second))
 			if err := bench.Check(registry); err != nil {
 				return usageError{err}
 			}
@@ -57,10 +67,7 @@ context and vocab say, 128 of 8192 by default.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(os.Stdout).Encode(t)
-			}
-			return t.Write(os.Stdout)
+			return printBench(t, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&bench.Model, "model", "resnet_cifar:depth=20", "model, with its settings")

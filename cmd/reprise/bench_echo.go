@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -38,10 +37,7 @@ have nothing else to do: one core computes, another reads.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(t)
-			}
-			return t.Write(os.Stdout)
+			return printBench(t, asJSON)
 		},
 	}
 	cmd.Flags().IntVar(&bench.Rounds, "rounds", 7, "rounds")

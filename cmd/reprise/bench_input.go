@@ -1,11 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"runtime"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,10 +49,10 @@ func benchPictures(bench experiments.InputBench) *cobra.Command {
 	cmd := &cobra.Command{
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !(seconds > 0 && seconds <= 1e9) {
-				return usageError{fmt.Errorf("--seconds is %g, want more than 0 and at most 1e9", seconds)}
+			var err error
+			if bench.Time, err = benchTime(seconds); err != nil {
+				return err
 			}
-			bench.Time = time.Duration(seconds * float64(time.Second))
 			if err := bench.Check(); err != nil {
 				return usageError{err}
 			}
@@ -64,10 +60,7 @@ func benchPictures(bench experiments.InputBench) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(os.Stdout).Encode(r)
-			}
-			return r.Write(os.Stdout)
+			return printBench(r, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&bench.Path, "data", "", "data set to read")

@@ -16,18 +16,6 @@ func dataCommand() *cobra.Command {
 	return group("data", "Verify, measure, show or make a data set", dataVerify(), dataStats(), dataShow(), dataSynth(), tokenizer)
 }
 
-// group is a command that consists of those below it.
-func group(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(below...)
-	return cmd
-}
-
 // dataFlags name a data set: by its path, or by the spec that uses it.
 type dataFlags struct{ specFlags }
 

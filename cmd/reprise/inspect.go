@@ -13,13 +13,7 @@ import (
 )
 
 func inspectCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "inspect",
-		Short: "See what a run trains on",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(inspectBatch())
-	return cmd
+	return group("inspect", "See what a run trains on", inspectBatch())
 }
 
 func inspectBatch() *cobra.Command {

@@ -232,3 +232,15 @@ func notice(text string) { fmt.Fprintln(os.Stderr, text) }
 func progress(label string, s experiments.Spec) *report.Progress {
 	return &report.Progress{Out: os.Stderr, Label: label, Interval: s.Log.Progress}
 }
+
+// group is a command that consists of those below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(below...)
+	return cmd
+}
