@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"gorgonia.org/gorgonia"
@@ -163,9 +164,9 @@ func (b StepBench) Run(ctx context.Context, r Registry) (StepTimes, error) {
 	if b.Ops {
 		t.Ops = opTimes(trace, update.elapsed, times)
 	}
-	mid := median(times).Seconds() // sorts
-	t.StepSeconds.Min, t.StepSeconds.Median = times[0].Seconds(), mid
-	t.ExamplesPerSecond, t.ExamplesPerSecondBest = float64(b.Batch)/mid, float64(b.Batch)/times[0].Seconds()
+	mid, best := median(times).Seconds(), slices.Min(times).Seconds()
+	t.StepSeconds.Min, t.StepSeconds.Median = best, mid
+	t.ExamplesPerSecond, t.ExamplesPerSecondBest = float64(b.Batch)/mid, float64(b.Batch)/best
 	if c := float64(s.shape.Context); c > 0 {
 		t.TokensPerSecond, t.TokensPerSecondBest = c*t.ExamplesPerSecond, c*t.ExamplesPerSecondBest
 	}

@@ -59,7 +59,7 @@ type EchoTimes struct {
 	Kernel   string       `json:"kernel"`
 	Model    string       `json:"model"`
 	Batch    int          `json:"batch"`
-	Step     Spread       `json:"step_ms"` // without echo, behind storage without a limit: t_down
+	Step     MedianRange  `json:"step_ms"` // without echo, behind storage without a limit: t_down
 	Cells    []EchoCell   `json:"cells"`
 	Overhead *Overhead    `json:"overhead,omitempty"` // absent where there is no factor 5 with an R of 6 or more
 	Memory   []EchoMemory `json:"memory,omitempty"`   // absent where the system does not tell
@@ -244,17 +244,17 @@ func (b EchoBench) Run(ctx context.Context, progress func(string)) (EchoTimes, e
 			}
 		}
 	}
-	t.Step = spreadOf(steps)
+	t.Step = medianRange(steps)
 	for _, ratio := range b.Ratios {
 		for _, factor := range b.Factors {
 			k := key{ratio, float64(factor)}
 			errs := ratios(measured[k], predicted[k])
-			t.Cells = append(t.Cells, EchoCell{k.r, k.f, middle(measured[k]), middle(predicted[k]), middle(errs), slices.Min(errs), slices.Max(errs)})
+			t.Cells = append(t.Cells, EchoCell{k.r, k.f, median(measured[k]), median(predicted[k]), median(errs), slices.Min(errs), slices.Max(errs)})
 		}
 		with, without := measured[key{ratio, 5}], measured[key{ratio, 1}]
 		if t.Overhead == nil && ratio >= 6 && with != nil && without != nil {
 			over := ratios(with, without)
-			t.Overhead = &Overhead{ratio, 5, middle(over), slices.Min(over), slices.Max(over)}
+			t.Overhead = &Overhead{ratio, 5, median(over), slices.Min(over), slices.Max(over)}
 		}
 	}
 	progress("memory")
@@ -289,20 +289,10 @@ func ratios(a, b []float64) []float64 {
 	return out
 }
 
-// middle is the median.
-func middle(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return (v[len(v)/2] + v[(len(v)-1)/2]) / 2
-}
-
-func spreadOf(v []float64) Spread {
-	return Spread{Mean: middle(v), Min: slices.Min(v), Max: slices.Max(v)}
-}
-
 // Write writes t for people, at most 80 columns wide.
 func (t EchoTimes) Write(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s, batch %d, %d of %d cores compute (%s); medians of %d rounds.\nA step takes %.2f ms (%.2f to %.2f).\n\n", t.Model, t.Batch, t.Threads, t.Cores, t.Kernel, t.Rounds, t.Step.Mean, t.Step.Min, t.Step.Max)
+	fmt.Fprintf(b, "%s, batch %d, %d of %d cores compute (%s); medians of %d rounds.\nA step takes %.2f ms (%.2f to %.2f).\n\n", t.Model, t.Batch, t.Threads, t.Cores, t.Kernel, t.Rounds, t.Step.Median, t.Step.Least, t.Step.Most)
 	grid := [][]string{{"R", "factor", "ms per fresh example", "predicted", "error", "least", "most"}}
 	percent := func(v float64) string { return fmt.Sprintf("%+.1f %%", 100*v) }
 	worst := 0.

@@ -17,11 +17,11 @@ func TestTheEchoBenchMeasuresEveryRatioAndFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Cells) != 2 || got.Overhead == nil || got.Overhead.R != 6 || got.Step.Mean <= 0 {
+	if len(got.Cells) != 2 || got.Overhead == nil || got.Overhead.R != 6 || got.Step.Median <= 0 {
 		t.Fatalf("got %+v", got)
 	}
 	for _, c := range got.Cells {
-		if c.R != 6 || c.Measured <= 0 || c.Predicted < 6*got.Step.Min/64 || c.Least > c.Error || c.Most < c.Error {
+		if c.R != 6 || c.Measured <= 0 || c.Predicted < 6*got.Step.Least/64 || c.Least > c.Error || c.Most < c.Error {
 			t.Errorf("got %+v", c)
 		}
 	}
@@ -40,7 +40,7 @@ func TestTheEchoBenchMeasuresEveryRatioAndFactor(t *testing.T) {
 
 func TestAnEchoBenchIsWrittenAsATable(t *testing.T) {
 	times := EchoTimes{
-		Rounds: 7, Cores: 2, Threads: 1, Kernel: "avx512", Model: "m", Batch: 32, Step: Spread{Mean: 8, Min: 7.9, Max: 8.2},
+		Rounds: 7, Cores: 2, Threads: 1, Kernel: "avx512", Model: "m", Batch: 32, Step: MedianRange{8, 7.9, 8.2},
 		Cells:    []EchoCell{{1, 1, 0.25, 0.25, 0.01, -0.01, 0.02}, {6, 5, 1.5, 1.6, -0.025, -0.03, -0.02}},
 		Overhead: &Overhead{6, 5, 0.004, -0.001, 0.008},
 		Memory:   []EchoMemory{{echo.Example, 8, 3 << 20}},

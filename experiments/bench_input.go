@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
@@ -183,11 +182,10 @@ func (r *InputRates) measure(made data.Seq[int], warm int, length time.Duration)
 	runtime.ReadMemStats(&after)
 	r.AllocsPerOne = float64(after.Mallocs-before.Mallocs) / float64(r.Images)
 	r.BytesPerOne = float64(after.TotalAlloc-before.TotalAlloc) / float64(r.Images)
-	slices.Sort(perSecond)
-	r.PerSecond = perSecond[rounds/2]
+	r.PerSecond = median(perSecond)
 	if len(perCPU) == rounds {
-		slices.Sort(perCPU)
-		r.LeastPerCPU, r.PerCPU, r.BestPerCPU = perCPU[0], perCPU[rounds/2], perCPU[rounds-1]
+		used := medianRange(perCPU)
+		r.LeastPerCPU, r.PerCPU, r.BestPerCPU = used.Least, used.Median, used.Most
 	}
 	r.PeakRSS = peakRSS()
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/reprise-ml/reprise/data"
@@ -113,9 +112,4 @@ func (r *Run) timeStep(b data.Batch, warm, n int) (time.Duration, error) {
 		}
 	}
 	return median(times), r.learner.Params.Import(weights)
-}
-
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
 }
