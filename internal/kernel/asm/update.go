@@ -7,9 +7,7 @@ func (v vectors) updates() {
 	v.stream("passSGD", "y -= k0·(a + k1·y)", 2, []int{passY, passA}, func(p reg.GPVirtual) (func(place), func()) {
 		rate, decay := v.scalar(p, 0), v.scalar(p, 1)
 		return simple(func(s place) {
-			w, t := s.in(passY), v.vec()
-			v.VMULPS(w, decay, t)
-			v.VADDPS(t, s.in(passA), t)
+			w, t := v.decayed(s, decay)
 			v.VMULPS(t, rate, t)
 			v.VSUBPS(t, w, w)
 			s.out(passY, w)
@@ -18,9 +16,8 @@ func (v vectors) updates() {
 	v.stream("passMomentum", "b = k2·b + (a + k1·y), y -= k0·b", 2, []int{passY, passA, passB}, func(p reg.GPVirtual) (func(place), func()) {
 		rate, decay, momentum := v.scalar(p, 0), v.scalar(p, 1), v.scalar(p, 2)
 		return simple(func(s place) {
-			w, b, t := s.in(passY), s.in(passB), v.vec()
-			v.VMULPS(w, decay, t)
-			v.VADDPS(t, s.in(passA), t)
+			w, t := v.decayed(s, decay)
+			b := s.in(passB)
 			v.VMULPS(b, momentum, b)
 			v.VADDPS(t, b, b)
 			s.out(passB, b)
@@ -32,9 +29,8 @@ func (v vectors) updates() {
 	v.stream("passNesterov", "g = a + k1·y, b = k2·b + g, y -= k0·(g + k2·b)", 2, []int{passY, passA, passB}, func(p reg.GPVirtual) (func(place), func()) {
 		rate, decay, momentum := v.scalar(p, 0), v.scalar(p, 1), v.scalar(p, 2)
 		return simple(func(s place) {
-			w, b, t := s.in(passY), s.in(passB), v.vec()
-			v.VMULPS(w, decay, t)
-			v.VADDPS(t, s.in(passA), t)
+			w, t := v.decayed(s, decay)
+			b := s.in(passB)
 			v.VMULPS(b, momentum, b)
 			v.VADDPS(t, b, b)
 			s.out(passB, b)
@@ -75,4 +71,12 @@ func (v vectors) updates() {
 			s.out(passY, w)
 		})
 	})
+}
+
+// decayed is the weight, and a + decay·y: its gradient with the decay of weights.
+func (v vectors) decayed(s place, decay reg.VecVirtual) (w, g reg.VecVirtual) {
+	w, g = s.in(passY), v.vec()
+	v.VMULPS(w, decay, g)
+	v.VADDPS(g, s.in(passA), g)
+	return w, g
 }
