@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -63,12 +64,7 @@ func (t Transformer) Check() error {
 	return nil
 }
 
-func (t Transformer) feedForward() int {
-	if t.FeedForward == 0 {
-		return 4 * t.Width
-	}
-	return t.FeedForward
-}
+func (t Transformer) feedForward() int { return cmp.Or(t.FeedForward, 4*t.Width) }
 
 // Model returns the model, or the error of Check.
 func (t Transformer) Model() (nn.Model, error) {

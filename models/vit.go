@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -63,12 +64,7 @@ func (v ViT) Check() error {
 	return nil
 }
 
-func (v ViT) feedForward() int {
-	if v.FeedForward == 0 {
-		return 4 * v.Width
-	}
-	return v.FeedForward
-}
+func (v ViT) feedForward() int { return cmp.Or(v.FeedForward, 4*v.Width) }
 
 // Model returns the model, or the error of Check.
 func (v ViT) Model() (nn.Model, error) {
