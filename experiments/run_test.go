@@ -246,17 +246,7 @@ func TestAnInterruptedRunEndsCleanly(t *testing.T) {
 // pictures writes a folder data set, and returns its path.
 func pictures(t *testing.T, classes, each int) string {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range datatest.Files(t, classes, each) {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
+	return files(t, datatest.Files(t, classes, each))
 }
 
 const ofFolder = `

@@ -84,18 +84,9 @@ func TestARunOnStreamsThatIsKilledAtAnyMomentEndsAsIfItWereNot(t *testing.T) {
 					moment = v.during
 				}
 				v.kill(1+v.r.IntN(6), moment)
-				if _, err := os.Stat(filepath.Join(v.dir, "broken", "summary.json")); err == nil { // it ended before
-					same(t, v.dir)
-					if err := os.RemoveAll(filepath.Join(v.dir, "broken")); err != nil {
-						t.Fatal(err)
-					}
-				}
+				v.again()
 			}
-			cmd := v.start(2)
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("the last part: %v: %s", err, cmd.Stderr)
-			}
-			same(t, v.dir)
+			v.finish()
 		})
 	}
 }

@@ -93,6 +93,29 @@ func (v *victim) kill(workers int, moment func() bool) bool {
 	}
 }
 
+// again makes room for another run where this one had ended before it could be
+// killed.
+func (v *victim) again() {
+	v.t.Helper()
+	if _, err := os.Stat(filepath.Join(v.dir, "broken", "summary.json")); err != nil {
+		return
+	}
+	same(v.t, v.dir)
+	if err := os.RemoveAll(filepath.Join(v.dir, "broken")); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// finish lets the run end.
+func (v *victim) finish() {
+	v.t.Helper()
+	cmd := v.start(2)
+	if err := cmd.Wait(); err != nil {
+		v.t.Fatalf("the last part: %v: %s", err, cmd.Stderr)
+	}
+	same(v.t, v.dir)
+}
+
 // during is the moment of a checkpoint that is being written.
 func (v *victim) during() bool {
 	left, _ := filepath.Glob(filepath.Join(v.dir, "broken", "checkpoints", ".step-*.tmp"))
@@ -158,18 +181,9 @@ func TestARunThatIsKilledAtAnyMomentEndsAsIfItWereNot(t *testing.T) {
 				default:
 					v.kill(workers, after(time.Duration(v.r.IntN(120))*time.Millisecond))
 				}
-				if _, err := os.Stat(filepath.Join(v.dir, "broken", "summary.json")); err == nil { // it ended before
-					same(t, v.dir)
-					if err := os.RemoveAll(filepath.Join(v.dir, "broken")); err != nil {
-						t.Fatal(err)
-					}
-				}
+				v.again()
 			}
-			cmd := v.start(2)
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("the last part: %v: %s", err, cmd.Stderr)
-			}
-			same(t, v.dir)
+			v.finish()
 			t.Logf("%d kills: %d during the write of a checkpoint, %d within two steps of the start", v.kills, v.writing, v.early)
 		})
 	}
