@@ -25,7 +25,7 @@ func TestACacheReadsEachRecordOnceAndChangesNoBit(t *testing.T) {
 			return nil
 		}
 		dir = filepath.Join(t.TempDir(), "run")
-		run := Run{Spec: parseWith(t, r, ofLab, "data.source.lab.records=20", "stop.max_steps=20", "train.batch=8", "pipeline.cache="+cache), Dir: dir}
+		run := Run{Spec: parseWith(t, r, ofLab, "data.source.lab.records=20", "stop.max_steps=20", "train.batch=8", "pipeline.prefetch=1", "pipeline.cache="+cache), Dir: dir}
 		if _, err := run.Train(t.Context()); err != nil {
 			t.Fatal(err)
 		}
