@@ -232,3 +232,34 @@ func TestAComparisonOfTextTellsLosses(t *testing.T) {
 		t.Errorf("the table is\n%s", text)
 	}
 }
+
+func TestARunGoesByTheTokenizerItBeganWith(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "own.tiktoken")
+	tokenizer := func(text string) {
+		path := filepath.Join(dir, "text.txt")
+		if err := os.WriteFile(path, []byte(strings.Repeat(text+"\n", 20)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (TokenizerTraining{Paths: []string{path}, Merges: 3, Out: file}).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tokenizer("one two buckle my shoe")
+	_, run := trained(t, rhyme(t, "stop.max_steps=6", "data.source.text.tokenizer="+file))
+	evaluate := func() error {
+		s, weights, err := DefaultRegistry().LoadRun(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.EvaluateWeights(t.Context(), weights)
+		return err
+	}
+	if err := evaluate(); err != nil {
+		t.Fatal(err)
+	}
+	tokenizer("knock at the door")
+	if err := evaluate(); err == nil || !strings.Contains(err.Error(), "own.tiktoken is not the one that the run began with") {
+		t.Errorf("with another tokenizer of as many tokens: %v", err)
+	}
+}

@@ -29,6 +29,8 @@ type Text struct {
 	Stream    string      `yaml:"stream"`    // true, false, or auto (default): training data is read as streams where it is larger than 1 GiB
 	Cycle     int         `yaml:"cycle"`     // streams that are read at once; default 16
 
+	TokenizerSum string `yaml:"tokenizer_sum,omitempty"` // of the tokenizer that a run began with; not for people
+
 	tokenizer text.Tokenizer
 }
 
@@ -68,15 +70,33 @@ func (t *Text) Files() ([]string, error) {
 // Config implements [Textual]. It reads the tokenizer once.
 func (t *Text) Config() (text.Config, error) {
 	if t.tokenizer == nil {
-		name, err := t.Tokenizer.Expand()
-		if err == nil {
-			t.tokenizer, err = text.Open(name)
-		}
-		if err != nil {
+		if err := t.openTokenizer(); err != nil {
 			return text.Config{}, fmt.Errorf("tokenizer: %w", err)
 		}
 	}
 	return text.Config{Tokenizer: t.tokenizer, Context: t.Context, Layout: t.Layout}, nil
+}
+
+// openTokenizer opens the tokenizer, which has to be that of the run, if there
+// was one.
+func (t *Text) openTokenizer() error {
+	name, err := t.Tokenizer.Expand()
+	if err != nil {
+		return err
+	}
+	opened, err := text.Open(name)
+	if err != nil {
+		return err
+	}
+	if e, ok := opened.(*text.BPE); ok {
+		sum := e.Sum()
+		if t.TokenizerSum != "" && t.TokenizerSum != sum {
+			return fmt.Errorf("%s is not the one that the run began with; want that, or another run", name)
+		}
+		t.TokenizerSum = sum
+	}
+	t.tokenizer = opened
+	return nil
 }
 
 // Bases implements [Source].

@@ -31,7 +31,7 @@ const maxToken = 1 << 20
 
 // newBPE makes an encoding of tokens by their numbers. There must be one of
 // every byte, none twice, and none that is empty. A negative end means the
-// lowest number that is free.
+// number after the last.
 func newBPE(tokens map[int32][]byte, end int32) (*BPE, error) {
 	if len(tokens) == 0 {
 		return nil, errors.New("there are no tokens")
@@ -59,9 +59,6 @@ func newBPE(tokens map[int32][]byte, end int32) (*BPE, error) {
 	}
 	slices.Sort(numbers)
 	for _, n := range numbers {
-		if e.end < 0 && int(n) != len(e.tokens) {
-			e.end = int32(len(e.tokens))
-		}
 		for int(n) >= len(e.tokens) {
 			e.tokens = append(e.tokens, nil)
 		}

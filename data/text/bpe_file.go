@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,8 +61,9 @@ func Open(name string) (Tokenizer, error) {
 }
 
 // ReadTiktoken reads an encoding from a .tiktoken file: a line for each token,
-// its bytes as base64 and its number. The end of text has the lowest number
-// that is free; of GPT-2's file, r50k_base.tiktoken, that is 50256.
+// its bytes as base64 and its number; the numbers go from 0 on without a gap. The
+// end of text has the next number; of GPT-2's file, r50k_base.tiktoken, that is
+// 50256.
 //
 // Text is cut into words as GPT-2 does it, whatever the file.
 func ReadTiktoken(r io.Reader) (*BPE, error) {
@@ -88,18 +91,37 @@ func ReadTiktoken(r io.Reader) (*BPE, error) {
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	return newBPE(tokens, -1)
+	e, err := newBPE(tokens, -1)
+	if err != nil {
+		return nil, err
+	}
+	if n := slices.IndexFunc(e.tokens, func(token []byte) bool { return token == nil }); n >= 0 {
+		return nil, fmt.Errorf("of %d tokens none has the number %d; want a line for every number from 0 on", len(tokens), n)
+	}
+	return e, nil
 }
 
-// Write writes e as a .tiktoken file, which [ReadTiktoken] reads.
+// Write writes e as a .tiktoken file, which [ReadTiktoken] reads. It fails
+// where the numbers have a gap, as those of a vocab.json may.
 func (e *BPE) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for n, token := range e.tokens {
-		if token != nil {
-			fmt.Fprintf(out, "%s %d\n", base64.StdEncoding.EncodeToString(token), n)
+		if token == nil {
+			return fmt.Errorf("text: token %d is missing, for which a .tiktoken file has no form", n)
 		}
+		fmt.Fprintf(out, "%s %d\n", base64.StdEncoding.EncodeToString(token), n)
 	}
 	return out.Flush()
+}
+
+// Sum is the SHA-256 of the tokens and their numbers, in hexadecimal digits.
+func (e *BPE) Sum() string {
+	sum := sha256.New()
+	for n, token := range e.tokens {
+		fmt.Fprintf(sum, "%d %x\n", n, token)
+	}
+	fmt.Fprintln(sum, e.end)
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // ReadVocabulary reads an encoding from the two files that GPT-2 was published

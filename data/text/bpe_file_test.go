@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,7 @@ func TestAWrongTiktokenFileIsRefused(t *testing.T) {
 		{"a huge number", allBytes() + "YWI= 2000000000\n", "want 0 to"},
 		{"an empty token", allBytes() + "= 300\n", "line 257"},
 		{"a byte that is missing", strings.Replace(allBytes(), "YQ== 97\n", "", 1), "no token of the byte 0x61"},
+		{"a line that is missing", allBytes() + "YWI= 257\n", "none has the number 256"},
 	} {
 		if _, err := text.ReadTiktoken(strings.NewReader(c.file)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
@@ -144,4 +146,32 @@ func FuzzTextComesBack(f *testing.F) {
 			t.Errorf("%q came back as %q", b, got)
 		}
 	})
+}
+
+func TestAnEncodingHasASumAndOneWithAGapIsNotWrittenAsTiktoken(t *testing.T) {
+	e, err := text.ReadTiktoken(strings.NewReader(allBytes() + "YWI= 256\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := e.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	other, err := text.ReadTiktoken(strings.NewReader(allBytes() + "YWM= 256\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := text.ReadTiktoken(&b)
+	if err != nil || again.Sum() != e.Sum() || other.Sum() == e.Sum() || len(e.Sum()) != 64 {
+		t.Errorf("the sums are %s, read again %v (%v), of another %s", e.Sum(), again, err, other.Sum())
+	}
+	vocab, merges := vocabulary(t, e)
+	vocab = bytes.Replace(vocab, []byte(`"ab":256`), []byte(`"ab":300`), 1)
+	gap, err := text.ReadVocabulary(bytes.NewReader(vocab), bytes.NewReader(merges))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gap.Write(io.Discard); err == nil || !strings.Contains(err.Error(), "token 256 is missing") {
+		t.Errorf("the error is %v", err)
+	}
 }
