@@ -132,7 +132,11 @@ func (t *Text) Open(base string) (data.Source, error) {
 		}
 		return data.Stream{Shards: shards, Cycle: t.Cycle}, nil
 	}
-	return c.Open(files)
+	src, err := c.Open(files)
+	if err == nil && src.Len() == 0 {
+		err = fmt.Errorf("%s of %s holds no text", base, t.Path)
+	}
+	return src, err
 }
 
 // Length implements [Textual].

@@ -219,9 +219,14 @@ func TestTextRefusesWhatIsAboutPictures(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.set, err, c.want)
 		}
 	}
+	empty := filepath.Join(t.TempDir(), "blank.txt")
+	if err := os.WriteFile(empty, []byte("\n\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ set, want string }{
 		{"data.source.text.tokenizer=none.tiktoken", "tokenizer: text: the tokenizer: "},
 		{"data.source.text.path=none", "there is no none"},
+		{"data.source.text.path=" + empty, "blank.txt holds no text"},
 		{"data.train=train", `has no part "train", but all`},
 		{"data.source.text.path=${REPRISE_NO_SUCH}/x", "REPRISE_NO_SUCH, which is not set"},
 	} {
