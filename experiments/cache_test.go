@@ -33,7 +33,7 @@ func TestACacheReadsEachRecordOnceAndChangesNoBit(t *testing.T) {
 	}
 	plain, without := train("0")
 	cached, all := train("1MiB")
-	_, half := train("3200") // ten of the 20 pictures of 192 and 128 bytes
+	_, half := train("3300") // ten of the 20 pictures, of 192 and their examples of 132 bytes
 	const tried = 20         // at most, to see what the data is like
 	if without < 160 || all < 20 || all > 20+tried || half < 85 || half > without-60 {
 		t.Errorf("%d reads without, %d with a cache for all, %d with one for half", without, all, half)
